@@ -232,15 +232,6 @@ bool StringAbove(const FileRangeFilter& filter, std::string* above) {
   return !filter.HasKeys() || !filter.MayHaveKeyAtOrAbove(*above);
 }
 
-// The first entry of a user key in internal order.
-std::string FirstEntry(const Slice& key, size_t timestamp_size) {
-  std::string entry = key.ToString();
-  entry.append(timestamp_size, '\xff');
-  PutFixed64(&entry,
-             PackSequenceAndType(kMaxSequenceNumber, kValueTypeForSeek));
-  return entry;
-}
-
 }  // namespace
 
 // The search, and what it has counted.
@@ -304,7 +295,7 @@ struct RangeCounter {
   // counted.
   void Count(InternalIterator* it) {
     if (start != nullptr) {
-      it->Seek(FirstEntry(*start, timestamp_size()));
+      it->Seek(FirstEntryOf(*start, timestamp_size()));
     } else {
       lists_first_files = true;
       it->SeekToFirst();
@@ -433,18 +424,16 @@ class CountingIterator final : public FindsNothing {
     for (size_t i = 0; i < 2; i++) {
       if (bounds[i] == nullptr) continue;
       const uint64_t offset = file_->file().table()->ApproximateOffsetOf(
-          counter_->options, FirstEntry(*bounds[i], counter_->timestamp_size()),
+          counter_->options,
+          FirstEntryOf(*bounds[i], counter_->timestamp_size()),
           TableReaderCaller::kUserApproximateSize);
       shares[i] = static_cast<double>(offset) / size;
     }
     const double share = shares[1] - shares[0];
     if (share * size < kMinBytes) return false;
     // An offset does not tell whether the index could be read.
-    const auto it = NewKeyIterator();
     for (const Slice* bound : bounds) {
-      if (bound == nullptr) continue;
-      SeekUserKey(*bound, it.get());
-      status_ = it->status();
+      if (bound != nullptr) IteratorAt(bound);
       if (!status_.ok()) return false;
     }
     const auto entries = file_->file().properties()->num_entries;
@@ -453,12 +442,7 @@ class CountingIterator final : public FindsNothing {
   }
 
   void CountByScan(const Slice* lo, uint64_t* count) {
-    const auto it = NewKeyIterator();
-    if (lo == nullptr) {
-      it->SeekToFirst();
-    } else {
-      SeekUserKey(*lo, it.get());
-    }
+    const auto it = IteratorAt(lo);
     for (; it->Valid(); it->Next()) {
       const Slice key = file_->UserKey(it->key());
       if (!counter_->IsBeforeLimit(key)) break;
@@ -490,21 +474,26 @@ class CountingIterator final : public FindsNothing {
   // `shared` bytes of the bound, and is below `limit`, if that is not empty.
   bool FirstKeyShares(const Slice& bound, size_t shared,
                       const std::string& limit) {
-    const auto it = NewKeyIterator();
-    SeekUserKey(bound, it.get());
-    status_ = it->status();
+    const auto it = IteratorAt(&bound);
     if (!it->Valid()) return false;
     const Slice key = file_->UserKey(it->key());
     return key.starts_with(Slice(bound.data(), shared)) &&
            (limit.empty() || key.compare(limit) < 0);
   }
 
-  std::unique_ptr<InternalIterator> NewKeyIterator() const {
-    return file_->file().NewIterator(counter_->options, /*keys_only=*/true,
-                                     TableReaderCaller::kUserApproximateSize);
-  }
-  void SeekUserKey(const Slice& key, InternalIterator* it) const {
-    it->Seek(FirstEntry(key, counter_->timestamp_size()));
+  // An iterator over the file's keys, at the first one at or above `lo`, or at
+  // the first of all if that is nullptr.
+  std::unique_ptr<InternalIterator> IteratorAt(const Slice* lo) {
+    auto it =
+        file_->file().NewIterator(counter_->options, /*keys_only=*/true,
+                                  TableReaderCaller::kUserApproximateSize);
+    if (lo == nullptr) {
+      it->SeekToFirst();
+    } else {
+      it->Seek(FirstEntryOf(*lo, counter_->timestamp_size()));
+    }
+    status_ = it->status();
+    return it;
   }
 
   RangeCounter* const counter_;

@@ -292,15 +292,14 @@ void BlockBasedFile::CountTruePositive() const {
 
 bool BlockBasedFile::PartsMayMatch(const ReadOptions& read_options,
                                    const Slice& key) const {
-  // Parts are found by internal keys, of which those of a key are ordered by
-  // their timestamps, if there are any, the highest first.
-  std::string newest = key.ToString();
-  newest.append(user_comparator()->timestamp_size(), '\xff');
-  const InternalKey target(newest, kMaxSequenceNumber, kValueTypeForSeek);
-  const Slice encoded = target.Encode();
+  // Parts are found by internal keys.
+  const std::string first =
+      FirstEntryOf(key, user_comparator()->timestamp_size());
+  const Slice internal_key = first;
   BlockCacheLookupContext lookup_context{TableReaderCaller::kUncategorized};
-  return rep()->filter->KeyMayMatch(key, &encoded, /*get_context=*/nullptr,
-                                    &lookup_context, read_options);
+  return rep()->filter->KeyMayMatch(key, &internal_key,
+                                    /*get_context=*/nullptr, &lookup_context,
+                                    read_options);
 }
 
 namespace {

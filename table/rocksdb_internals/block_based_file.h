@@ -44,6 +44,14 @@ Iterator* NewIn(Arena* arena, Arguments&&... arguments) {
       Iterator(std::forward<Arguments>(arguments)...);
 }
 
+// The first entry of a user key, without its timestamp, in internal order.
+inline std::string FirstEntryOf(const Slice& key, size_t timestamp_size) {
+  std::string entry = key.ToString();
+  entry.append(timestamp_size, '\xff');
+  AppendInternalKeyFooter(&entry, kMaxSequenceNumber, kValueTypeForSeek);
+  return entry;
+}
+
 // Returns true if the policy is RocksDB's own, such as that of bloomfilter:10.
 bool IsOfRocksDB(const FilterPolicy& policy);
 
