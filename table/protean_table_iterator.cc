@@ -155,52 +155,8 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     if (is_asked) outcomes_.CountRead(SeekKind::kClosed, Valid());
     HasLandedInDeadRange();
   }
-  void SeekForPrev(const Slice& target) override {
-    const Slice user_key = file_->UserKey(target);
-    BeginSeek(&user_key, /*backwards=*/true);
-    // RocksDB uses the last sequence number to look for what lies before an
-    // upper bound.
-    const bool inclusive = GetInternalKeySeqno(target) != kMaxSequenceNumber;
-    // Below the bound there is no range to ask for.
-    const bool closed =
-        bounds_.lower != nullptr && !bounds_.IsBelowLower(user_key);
-    const FileRangeFilter* filter = closed && CanWait() ? Filter() : nullptr;
-    const bool is_asked = filter != nullptr;
-    if (!is_asked ||
-        !Apply(DecideSeekForPrev(*filter, user_key, inclusive, *bounds_.lower,
-                                 /*lower_is_known=*/!bounds_.stops_at_lower,
-                                 marker_.new_user_key()),
-               SeekKind::kClosed)) {
-      Read()->SeekForPrev(target);
-      StopAtLowerBound();
-      if (is_asked) {
-        outcomes_.RecordMatch();
-        outcomes_.CountReadBackwards(HasFoundBackwards());
-      }
-    }
-    Sample(user_key, /*backwards=*/true, inclusive);
-  }
-  void SeekToLast() override {
-    BeginSeek(/*target=*/nullptr, /*backwards=*/true);
-    const FileRangeFilter* filter =
-        bounds_.lower != nullptr && CanWait() ? Filter() : nullptr;
-    const bool is_asked = filter != nullptr;
-    if (is_asked) {
-      const SeekDecision decision = DecideSeekToLast(
-          *filter, *bounds_.lower,
-          /*lower_is_known=*/!bounds_.stops_at_lower, marker_.new_user_key());
-      if (decision.action == SeekDecision::kEmpty &&
-          !search_->bounds().MaySkip()) {
-        bounds_.stops_at_lower = false;
-        Read()->SeekToLast();
-        return;
-      }
-      if (Apply(decision, SeekKind::kClosed)) return;
-    }
-    Read()->SeekToLast();
-    StopAtLowerBound();
-    if (is_asked) outcomes_.CountReadBackwards(HasFoundBackwards());
-  }
+  void SeekForPrev(const Slice& target) override { SeekBackwards(&target); }
+  void SeekToLast() override { SeekBackwards(nullptr); }
 
   bool Valid() const override {
     return IsReading() ? inner_->Valid() : IsWaiting();
@@ -474,6 +430,45 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
         inner_.arguments().caller, &view_);
   }
 
+  // Seeks the last key at or below `target`, or of the file if that is nullptr.
+  void SeekBackwards(const Slice* target) {
+    const bool to_last = target == nullptr;
+    const Slice user_key = to_last ? Slice() : file_->UserKey(*target);
+    BeginSeek(to_last ? nullptr : &user_key, /*backwards=*/true);
+    // RocksDB uses the last sequence number to look for what lies before an
+    // upper bound.
+    const bool inclusive =
+        to_last || GetInternalKeySeqno(*target) != kMaxSequenceNumber;
+    // Below the bound there is no range to ask for.
+    const bool closed = bounds_.lower != nullptr &&
+                        (to_last || !bounds_.IsBelowLower(user_key));
+    const FileRangeFilter* filter = closed && CanWait() ? Filter() : nullptr;
+    bool is_asked = filter != nullptr;
+    SeekDecision decision;
+    if (is_asked) {
+      decision = DecideSeekBackwards(
+          *filter, to_last ? nullptr : &user_key, inclusive, *bounds_.lower,
+          /*lower_is_known=*/!bounds_.stops_at_lower, marker_.new_user_key());
+      if (to_last && decision.action == SeekDecision::kEmpty &&
+          !search_->bounds().MaySkip()) {
+        bounds_.stops_at_lower = false;
+        decision = SeekDecision::Read();
+        is_asked = false;
+      }
+    }
+    if (!Apply(decision, SeekKind::kClosed)) {
+      if (to_last) {
+        Read()->SeekToLast();
+      } else {
+        Read()->SeekForPrev(*target);
+      }
+      StopAtLowerBound();
+      if (is_asked && !to_last) outcomes_.RecordMatch();
+      if (is_asked) outcomes_.CountReadBackwards(HasFoundBackwards());
+    }
+    if (!to_last) Sample(user_key, /*backwards=*/true, inclusive);
+  }
+
   // Turns invalid or waits, at marker_.new_user_key(), as has been decided.
   void Act(const SeekDecision& decision) {
     if (decision.action == SeekDecision::kEmpty) {
@@ -512,16 +507,16 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
 
   // The search has come to the marker: the iterator waits further on, or reads.
   [[gnu::noinline]] void LeaveMarker() {
-    if (!marker_.IsEnd() && file_->has_dead_ranges()) {
-      const std::string from = marker_.user_key().ToString();
-      if (SkipDeadRange(from, /*may_ask=*/true)) return;
+    if (marker_.IsEnd()) return ReadFromMarker();
+    if (file_->has_dead_ranges() &&
+        SkipDeadRange(marker_.user_key().ToString(), /*may_ask=*/true)) {
+      return;
     }
     if ((marker_.purpose() == Marker::kProbe && MoveMarker()) ||
-        (!marker_.IsEnd() && SkipMissAtMarker())) {
+        SkipMissAtMarker()) {
       if (StopAtUpperBound()) outcomes_.CountNegative(SeekKind::kClosed);
       search_->Follow(this);
-    } else if (!watches_deletions_ || marker_.IsEnd() ||
-               !SkipDeletions(marker_.user_key())) {
+    } else if (!watches_deletions_ || !SkipDeletions(marker_.user_key())) {
       ReadFromMarker();
     }
   }

@@ -87,9 +87,10 @@ FilterAnswer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
     answer.read = true;
   } else if (read.kind == ReadKind::kClosedSeekForPrev) {
     std::string marker;
+    const Slice target(read.target);
     answer.read =
-        DecideSeekForPrev(*asked, read.target, read.inclusive, read.bound,
-                          /*lower_is_known=*/true, &marker)
+        DecideSeekBackwards(*asked, &target, read.inclusive, read.bound,
+                            /*lower_is_known=*/true, &marker)
             .action == SeekDecision::Action::kRead;
   } else {
     answer.seek = AskAboutSeek(*asked, read, begin, end, markers);

@@ -67,33 +67,29 @@ SeekDecision DecideSeekToFirst(const FileRangeFilter& filter,
   return SeekDecision::Empty(filter.HasKeys() || filter.HasKeyAtOrAbove(upper));
 }
 
-SeekDecision DecideSeekForPrev(const FileRangeFilter& filter,
-                               const Slice& target, bool inclusive,
-                               const Slice& lower, bool lower_is_known,
-                               std::string* marker) {
-  if (filter.RangeMayMatch(lower, target, inclusive)) {
+SeekDecision DecideSeekBackwards(const FileRangeFilter& filter,
+                                 const Slice* target, bool inclusive,
+                                 const Slice& lower, bool lower_is_known,
+                                 std::string* marker) {
+  if (target == nullptr ? filter.MayHaveKeyAtOrAbove(lower)
+                        : filter.RangeMayMatch(lower, *target, inclusive)) {
     return SeekDecision::Read();
   }
-  if (lower_is_known && filter.HasKeyBelow(lower)) {
+  if (!lower_is_known) return SeekDecision::Empty();
+  if (target == nullptr) {
+    // The marker is not right below the bound, since the search may have come
+    // to this file from a target that is further down.
+    *marker = filter.largest().ToString();
+    return SeekDecision::Wait(Marker::kEnd);
+  }
+  if (filter.HasKeyBelow(lower)) {
     // An invalid iterator would send LevelIterator through all files before.
     marker->assign(lower.data(), lower.size());
     MoveBelow(marker);
     return SeekDecision::Wait(Marker::kEnd);
   }
-  if (lower_is_known && filter.MayHaveKeyAtOrBelow(target)) {
-    return SeekDecision::Read();
-  }
-  return SeekDecision::Empty();
-}
-
-SeekDecision DecideSeekToLast(const FileRangeFilter& filter, const Slice& lower,
-                              bool lower_is_known, std::string* marker) {
-  if (filter.MayHaveKeyAtOrAbove(lower)) return SeekDecision::Read();
-  if (!lower_is_known) return SeekDecision::Empty();
-  // The marker is not right below the bound, since the search may have come to
-  // this file from a target that is further down.
-  *marker = filter.largest().ToString();
-  return SeekDecision::Wait(Marker::kEnd);
+  return filter.MayHaveKeyAtOrBelow(*target) ? SeekDecision::Read()
+                                             : SeekDecision::Empty();
 }
 
 bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,

@@ -145,17 +145,14 @@ inline SeekDecision DecideSeek(const FileRangeFilter& filter,
 SeekDecision DecideSeekToFirst(const FileRangeFilter& filter,
                                const Slice& upper);
 
-// A seek to the last key in [lower, target], or in [lower, target) unless
-// `inclusive`. `lower_is_known` tells whether RocksDB's iterators know the
-// lower bound, and so end the search at a marker below it.
-SeekDecision DecideSeekForPrev(const FileRangeFilter& filter,
-                               const Slice& target, bool inclusive,
-                               const Slice& lower, bool lower_is_known,
-                               std::string* marker);
-
-// A seek to the file's last key, at or above `lower`.
-SeekDecision DecideSeekToLast(const FileRangeFilter& filter, const Slice& lower,
-                              bool lower_is_known, std::string* marker);
+// A seek to the last key in [lower, *target], or in [lower, *target) unless
+// `inclusive`; or to the file's last key if `target` is nullptr.
+// `lower_is_known` tells whether RocksDB's iterators know the lower bound, and
+// so end the search at a marker below it.
+SeekDecision DecideSeekBackwards(const FileRangeFilter& filter,
+                                 const Slice* target, bool inclusive,
+                                 const Slice& lower, bool lower_is_known,
+                                 std::string* marker);
 
 // The search has come to the marker. Moves it as far as the filter rules out
 // keys: at the latest behind the key, or to the marker, at which another file

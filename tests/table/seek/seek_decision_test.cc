@@ -138,8 +138,9 @@ TEST_F(SeekDecisionTest, BackwardSeeksAndSeekToLastMissNoKey) {
           if (target < lower) continue;
           for (const bool inclusive : {false, true}) {
             std::string marker;
-            const SeekDecision decision = DecideSeekForPrev(
-                block, target, inclusive, lower, known, &marker);
+            const Slice to(target);
+            const SeekDecision decision = DecideSeekBackwards(
+                block, &to, inclusive, lower, known, &marker);
             actions.insert(decision.action);
             if (decision.action == Action::kRead) continue;
             const std::string behind = inclusive ? target + '\0' : target;
@@ -156,7 +157,8 @@ TEST_F(SeekDecisionTest, BackwardSeeksAndSeekToLastMissNoKey) {
         }
         std::string marker;
         const SeekDecision to_last =
-            DecideSeekToLast(block, lower, known, &marker);
+            DecideSeekBackwards(block, /*target=*/nullptr, /*inclusive=*/true,
+                                lower, known, &marker);
         actions_to_last.insert(to_last.action);
         if (to_last.action == Action::kRead) continue;
         ASSERT_LT(*keys.rbegin(), lower);
