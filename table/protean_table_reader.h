@@ -34,19 +34,9 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-class ProteanTableReader : public TableReader {
+class ProteanTableReader : public TableReader, public FilteredFile {
  public:
-  // All arguments are FilteredFile's.
-  template <typename... Arguments>
-  explicit ProteanTableReader(Arguments&&... arguments)
-      : file_(std::forward<Arguments>(arguments)...),
-        table_(file_.file().table()),
-        filter_of_keys_(file_.GetFilterOfKeys()),
-        has_statistics_(file_.file().statistics() != nullptr),
-        has_own_filter_(AsProteanFilterPolicy(file_.file().filter_policy()) !=
-                        nullptr) {}
-
-  const BlockBasedFile& file() const { return file_.file(); }
+  using FilteredFile::FilteredFile;
 
   InternalIterator* NewIterator(const ReadOptions& read_options,
                                 const SliceTransform* prefix_extractor,
@@ -58,15 +48,14 @@ class ProteanTableReader : public TableReader {
     if (caller == TableReaderCaller::kUserIterator ||
         caller == TableReaderCaller::kSSTFileReader) {
       InternalIterator* const at_work =
-          NewIteratorAtWork(&file_, read_options, arena);
+          NewIteratorAtWork(this, read_options, arena);
       if (at_work != nullptr) return at_work;
       const bool is_asked =
-          !skip_filters && file_.IsOn() &&
-          (file_.has_range_filter() || file_.queue() != nullptr);
+          !skip_filters && IsOn() && (has_range_filter() || queue() != nullptr);
       // Where scans may skip deletions, all files of a search are part of it:
       // those that are not asked may have values that the deletions hide.
-      if (is_asked || file_.MayBeInSkippingSearch()) {
-        return NewProteanTableIterator(&file_, read_options,
+      if (is_asked || MayBeInSkippingSearch()) {
+        return NewProteanTableIterator(this, read_options,
                                        {prefix_extractor, arena, caller,
                                         allow_unprepared_value, skip_filters});
       }
@@ -81,7 +70,7 @@ class ProteanTableReader : public TableReader {
              bool skip_filters) override {
     skip_filters = Skips(skip_filters);
     if (at_work<ExistenceCheck> != nullptr) {
-      return GetExistence(file_, read_options, key, get_context,
+      return GetExistence(*this, read_options, key, get_context,
                           prefix_extractor, skip_filters);
     }
     const size_t before = ProgressOf(*get_context);
@@ -90,8 +79,8 @@ class ProteanTableReader : public TableReader {
     bool may_match = true;
     bool counts_more = false;  // in statistics, or by levels
     if (asks) {
-      may_match = filter_of_keys_->EntryMayMatch(file_.UserKey(key)) &&
-                  !IsKnownMiss(key);
+      may_match =
+          filter_of_keys_->EntryMayMatch(UserKey(key)) && !IsKnownMiss(key);
       counts_more = answer.Add(may_match) || has_statistics_;
       if (counts_more) file().CountAnswer(may_match);
     } else if (!skip_filters) {
@@ -102,13 +91,13 @@ class ProteanTableReader : public TableReader {
                          : Status::OK();
     const bool found = ProgressOf(*get_context) != before;
     if (counts_more && found) file().CountTruePositive();
-    file_.gets()->Count(answer, found);
+    gets()->Count(answer, found);
     if (s.ok() && get_context->State() == GetContext::kNotFound) {
       // A callback, of a transaction, may hide what the file has.
       if (answer.positives() > 0 && !get_context->has_callback() &&
-          file_.SeesAllVersions(ExtractInternalKeyFooter(key))) {
-        const Slice user_key = file_.UserKey(key);
-        file_.AddMiss(user_key, user_key.ToString() + '\0');
+          SeesAllVersions(ExtractInternalKeyFooter(key))) {
+        const Slice user_key = UserKey(key);
+        AddMiss(user_key, user_key.ToString() + '\0');
       }
       if (IsSampled()) Sample(key);
     }
@@ -122,7 +111,7 @@ class ProteanTableReader : public TableReader {
     const FilterAnswers answers;
     table_->MultiGet(read_options, range, prefix_extractor,
                      Skips(skip_filters));
-    file_.gets()->CountBatch(answers, before.keys(), before.CountFound());
+    gets()->CountBatch(answers, before.keys(), before.CountFound());
     if (IsSampled()) Sample(*range);
   }
 #ifdef USE_COROUTINES
@@ -134,7 +123,7 @@ class ProteanTableReader : public TableReader {
     co_await table_->MultiGetCoroutine(read_options, range, prefix_extractor,
                                        skip_filters);
     if (skip_filters && file().HasFilter()) {
-      file_.gets()->CountFound(before.CountFound());
+      gets()->CountFound(before.CountFound());
     }
     if (IsSampled()) Sample(*range);
   }
@@ -164,7 +153,7 @@ class ProteanTableReader : public TableReader {
     MultiGetContext::Range dropped(*range, range->begin(), range->end());
     const FilterAnswers answers;
     Status s = table_->MultiGetFilter(read_options, prefix_extractor, range);
-    file_.gets()->CountBatchOfFilter(answers);
+    gets()->CountBatchOfFilter(answers);
     if (s.ok() && IsSampled()) {
       for (auto key = range->begin(); key != range->end(); ++key) {
         dropped.SkipKey(key);
@@ -254,17 +243,17 @@ class ProteanTableReader : public TableReader {
   // Returns true if a read leaves out the filter that the file has: where it is
   // told to, and where Protean's filters are switched off.
   bool Skips(bool skip_filters) const {
-    return skip_filters || (has_own_filter_ && !file_.IsOn());
+    return skip_filters || (has_own_filter_ && !IsOn());
   }
-  bool IsSampled() const { return file_.queue() != nullptr && file_.IsOn(); }
+  bool IsSampled() const { return queue() != nullptr && IsOn(); }
 
   // Samples a point query that found nothing. A key that is in the file but too
   // new for the snapshot counts as not found; a filter's builder ignores
   // samples that are not empty for its file.
   void Sample(const Slice& internal_key) {
-    if (!file_.queue()->Tick()) return;
-    const Slice key = file_.UserKey(internal_key);
-    file_.queue()->Record(key, key, /*hi_inclusive=*/true);
+    if (!queue()->Tick()) return;
+    const Slice key = UserKey(internal_key);
+    queue()->Record(key, key, /*hi_inclusive=*/true);
   }
   void Sample(const MultiGetContext::Range& range) {
     for (auto key = range.begin(); key != range.end(); ++key) {
@@ -276,17 +265,17 @@ class ProteanTableReader : public TableReader {
 
   // Returns true if a read has found out that the file does not have the key.
   bool IsKnownMiss(const Slice& internal_key) const {
-    if (!file_.IsKnownAbsent(file_.UserKey(internal_key))) return false;
-    file_.CountMissHit();
+    if (!IsKnownAbsent(UserKey(internal_key))) return false;
+    CountMissHit();
     return true;
   }
 
-  FilteredFile file_;
-  TableReader* const table_;
+  TableReader* const table_ = file().table();
   // The filter that Get asks before the table; nullptr if the table asks.
-  const FilterBlock* const filter_of_keys_;
-  const bool has_statistics_;
-  const bool has_own_filter_;  // of Protean
+  const FilterBlock* const filter_of_keys_ = GetFilterOfKeys();
+  const bool has_statistics_ = file().statistics() != nullptr;
+  const bool has_own_filter_ =  // of Protean
+      AsProteanFilterPolicy(file().filter_policy()) != nullptr;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean
