@@ -84,10 +84,19 @@ class ExistenceIterator final : public FindsNothing {
     const FileRangeFilter* const filter =
         file_.GetRangeFilter(AskedFor::kClosedSeek, read_options_,
                              TableReaderCaller::kUserIterator, &view);
-    SeekDecision decision =
-        filter == nullptr ? SeekDecision::Read() : Decide(*filter, lo);
-    if (decision.action == SeekDecision::kRead &&
-        HoldsNoValue(lo == nullptr ? Slice() : *lo)) {
+    const Slice* const limit = check_->limit;
+    SeekDecision decision;
+    if (filter != nullptr && limit != nullptr) {
+      decision = lo == nullptr
+                     ? DecideSeekToFirst(*filter, *limit)
+                     : DecideSeek(*filter, *lo, limit, Waiting::kForbidden,
+                                  /*marker=*/nullptr);
+    } else if (filter != nullptr && lo != nullptr &&
+               !filter->MayHaveKeyAtOrAbove(*lo)) {
+      decision = SeekDecision::Empty();
+    }
+    if (decision.action == SeekDecision::kRead && limit != nullptr &&
+        HoldsNoValue(lo == nullptr ? Slice() : *lo, *limit)) {
       decision = SeekDecision::Empty();
     }
     check_->file_may_match = decision.action != SeekDecision::kEmpty;
@@ -95,27 +104,14 @@ class ExistenceIterator final : public FindsNothing {
       bound_check_ = IterBoundCheck::kUnknown;
     }
   }
-  SeekDecision Decide(const FileRangeFilter& filter, const Slice* lo) const {
-    const Slice* const limit = check_->limit;
-    if (lo == nullptr) {
-      return limit == nullptr ? SeekDecision::Read()
-                              : DecideSeekToFirst(filter, *limit);
-    }
-    return limit == nullptr && !filter.MayHaveKeyAtOrAbove(*lo)
-               ? SeekDecision::Empty()
-               : DecideSeek(filter, *lo, limit, Waiting::kForbidden,
-                            /*marker=*/nullptr);
-  }
 
-  // Returns true if the file has no key, or deletions only, from `lo` to the
-  // limit.
-  bool HoldsNoValue(const Slice& lo) const {
+  // Returns true if the file has no key, or deletions only, in [lo, limit).
+  bool HoldsNoValue(const Slice& lo, const Slice& limit) const {
     std::string next;
-    return check_->limit != nullptr &&
-           (file_.IsKnownEmpty(lo, *check_->limit) ||
-            (file_.deletions() != nullptr &&
-             !NextValue(/*filter=*/nullptr, file_.deletions(), /*position=*/lo,
-                        /*from=*/lo, check_->limit, &next)));
+    return file_.IsKnownEmpty(lo, limit) ||
+           (file_.deletions() != nullptr &&
+            !NextValue(/*filter=*/nullptr, file_.deletions(), /*position=*/lo,
+                       /*from=*/lo, &limit, &next));
   }
 
   ExistenceCheck* const check_;
@@ -125,27 +121,6 @@ class ExistenceIterator final : public FindsNothing {
 };
 
 }  // namespace
-
-Status GetExistence(const FilteredFile& file, const ReadOptions& read_options,
-                    const Slice& internal_key, GetContext* get_context,
-                    const SliceTransform* prefix_extractor, bool skip_filters) {
-  FilterView view;
-  const FileRangeFilter* const filter = file.GetRangeFilter(
-      AskedFor::kGet, read_options, TableReaderCaller::kUserGet, &view);
-  if (filter != nullptr) {
-    const Slice key = file.UserKey(internal_key);
-    const bool is_deleted =
-        file.deletions() != nullptr && file.deletions()->Contain(key);
-    return !is_deleted && filter->KeyMayMatch(key) && !file.IsKnownAbsent(key)
-               ? Status::Incomplete("the key may be there")
-               : Status::OK();
-  }
-  // A filter of RocksDB's, or none. What is in the cache may tell more.
-  ReadOptions cached = read_options;
-  cached.read_tier = kBlockCacheTier;
-  return file.file().table()->Get(cached, internal_key, get_context,
-                                  prefix_extractor, skip_filters);
-}
 
 Status CheckRangesExist(DB* db, const ReadOptions& read_options,
                         ColumnFamilyHandle* column_family, size_t num_ranges,

@@ -55,12 +55,6 @@ Status CheckKeysExist(DB* db, const ReadOptions& read_options,
                       ColumnFamilyHandle* column_family, size_t num_keys,
                       const Slice* keys, bool* may_exist);
 
-// What TableReader::Get does while an ExistenceCheck is at work: Incomplete if
-// the file may hold the key.
-Status GetExistence(const FilteredFile& file, const ReadOptions& read_options,
-                    const Slice& internal_key, GetContext* get_context,
-                    const SliceTransform* prefix_extractor, bool skip_filters);
-
 // ---- Range counter ----
 
 // Counting the keys of a range. An iterator over the memtables and files of a

@@ -70,8 +70,8 @@ class ProteanTableReader : public TableReader, public FilteredFile {
              bool skip_filters) override {
     skip_filters = Skips(skip_filters);
     if (at_work<ExistenceCheck> != nullptr) {
-      return GetExistence(*this, read_options, key, get_context,
-                          prefix_extractor, skip_filters);
+      return GetExistence(read_options, key, get_context, prefix_extractor,
+                          skip_filters);
     }
     const size_t before = ProgressOf(*get_context);
     FilterAnswers answer;
@@ -246,6 +246,31 @@ class ProteanTableReader : public TableReader, public FilteredFile {
     return skip_filters || (has_own_filter_ && !IsOn());
   }
   bool IsSampled() const { return queue() != nullptr && IsOn(); }
+
+  // What Get does while an ExistenceCheck is at work: Incomplete if the file
+  // may hold the key.
+  [[gnu::noinline]] Status GetExistence(const ReadOptions& read_options,
+                                        const Slice& internal_key,
+                                        GetContext* get_context,
+                                        const SliceTransform* prefix_extractor,
+                                        bool skip_filters) {
+    FilterView view;
+    const FileRangeFilter* const filter = GetRangeFilter(
+        AskedFor::kGet, read_options, TableReaderCaller::kUserGet, &view);
+    if (filter != nullptr) {
+      const Slice key = UserKey(internal_key);
+      const bool is_deleted =
+          deletions() != nullptr && deletions()->Contain(key);
+      return !is_deleted && filter->KeyMayMatch(key) && !IsKnownAbsent(key)
+                 ? Status::Incomplete("the key may be there")
+                 : Status::OK();
+    }
+    // A filter of RocksDB's, or none. What is in the cache may tell more.
+    ReadOptions cached = read_options;
+    cached.read_tier = kBlockCacheTier;
+    return table_->Get(cached, internal_key, get_context, prefix_extractor,
+                       skip_filters);
+  }
 
   // Samples a point query that found nothing. A key that is in the file but too
   // new for the snapshot counts as not found; a filter's builder ignores
