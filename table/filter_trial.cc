@@ -125,16 +125,6 @@ bool AskedFilter::MayMatch(const SampleQuery& query) const {
          filter->RangeMayMatch(query.lo, query.hi, query.hi_inclusive);
 }
 
-bool AskedFilter::IsCutAsWith(const BlockBasedTableOptions& table,
-                              uint64_t filter_size) const {
-  if (block_ == nullptr) {
-    return (in_parts_ != nullptr) == table.partition_filters;
-  }
-  const uint64_t large = 2 * table.metadata_block_size;
-  const bool is_cut = block_->directory().parts().size() * large > filter_size;
-  return filter_size < large || is_cut == CutsFilters(table);
-}
-
 std::string AskedFilter::Describe() const {
   if (in_parts_ == nullptr && reader_ == nullptr) return "none";
   if (block_ == nullptr) return "RocksDB's";
@@ -147,16 +137,24 @@ std::string AskedFilter::Describe() const {
 }
 
 bool FilterHasFormOf(const BlockBasedFile& file, const Options& options) {
-  const AskedFilter filter = AskedFilter::Of(file);
   const auto properties = file.properties();
   const auto& table =
       *options.table_factory->GetOptions<BlockBasedTableOptions>();
   const std::string prefixes = options.prefix_extractor == nullptr
                                    ? "nullptr"
                                    : options.prefix_extractor->AsString();
-  return !filter.IsDamaged() &&
-         filter.IsCutAsWith(table, properties->filter_size) &&
-         properties->prefix_extractor_name == prefixes;
+  if (properties->prefix_extractor_name != prefixes) return false;
+  // A filter of prefixes alone counts as a whole one of RocksDB's.
+  if (!file.whole_key_filtering()) return !table.partition_filters;
+  const FilterBlock* const block = file.GetHeldBlock();
+  if (block == nullptr) {
+    return (file.filter_state() == BlockBasedFile::FilterState::kPartitioned) ==
+           table.partition_filters;
+  }
+  const uint64_t size = properties->filter_size;
+  const uint64_t large = 2 * table.metadata_block_size;
+  const bool is_cut = block->directory().parts().size() * large > size;
+  return block->status().ok() && (size < large || is_cut == CutsFilters(table));
 }
 
 bool FilterIsLikeThatOf(const BlockBasedFile& file,

@@ -46,9 +46,6 @@ class AskedFilter {
   }
   const FilterReport& Report() const { return report_; }
   bool IsDamaged() const { return block_ != nullptr && !block_->status().ok(); }
-  // Whether the filter is cut, or not, as it would be with these options.
-  bool IsCutAsWith(const BlockBasedTableOptions& table,
-                   uint64_t filter_size) const;
   // The filter's kind and design, for people to read.
   std::string Describe() const;
 

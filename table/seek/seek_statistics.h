@@ -36,12 +36,10 @@ class SeekOutcomes {
   SeekOutcomes(const SeekOutcomes&) = delete;
   SeekOutcomes& operator=(const SeekOutcomes&) = delete;
 
-  // The filter knew that the file has nothing for the seek.
   void CountNegative(SeekKind kind) {
     Count(kind, SeekEvent::kNegative);
     RecordFiltered();
   }
-  // The search ended before the marker at which the file waited.
   void CountPassed(SeekKind kind) {
     Count(kind, SeekEvent::kPassed);
     RecordFiltered();
@@ -79,12 +77,10 @@ class SeekOutcomes {
     Tick(LAST_LEVEL_SEEK_FILTER_MATCH, NON_LAST_LEVEL_SEEK_FILTER_MATCH);
   }
 
-  // The iterator has skipped deletions.
   void CountDeletionsSkipped(SeekKind kind) {
     Count(kind, SeekEvent::kDeletionsSkipped);
   }
-
-  // Waiting was of no use for a seek.
+  // Waiting was of no use.
   void CountUselessWait(SeekKind kind) {
     if (kind == SeekKind::kOpen) backoff_.OnReached();
   }
