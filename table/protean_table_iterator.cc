@@ -91,10 +91,10 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     const bool still_waits = again && WaitsForSearch();
     BeginSeek(&user_key, /*backwards=*/false, still_waits);
     if (search_ != nullptr) {
-      search_->dead_ranges().OnSeek(ExtractInternalKeyFooter(target), round);
+      search_->dead_ranges.OnSeek(ExtractInternalKeyFooter(target), round);
       // The thread's bounds may change before the next file of a level is
       // sought.
-      if (bounds_.stops_at_upper) search_->dead_ranges().Stop();
+      if (bounds_.stops_at_upper) search_->dead_ranges.Stop();
       if (file_->has_dead_ranges() && WaitForDeadRange(user_key)) return;
     }
     marker_.set_moves(
@@ -142,7 +142,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   void SeekToFirst() override {
     const bool is_new = round == 0;
     BeginSeek(/*target=*/nullptr, /*backwards=*/false);
-    if (search_ != nullptr) search_->dead_ranges().OnSeekToFirst(is_new);
+    if (search_ != nullptr) search_->dead_ranges.OnSeekToFirst(is_new);
     const FileRangeFilter* filter =
         bounds_.upper != nullptr ? Filter() : nullptr;
     const bool is_asked = filter != nullptr;
@@ -193,7 +193,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   }
   void Prev() override {
     has_gap_ = false;
-    if (search_ != nullptr) search_->dead_ranges().Forbid();
+    if (search_ != nullptr) search_->dead_ranges.Forbid();
     if (IsReading()) {
       inner_->Prev();
       StopAtLowerBound();
@@ -263,7 +263,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
                  filter->RangeMayMatch(*range.start, *range.limit,
                                        /*hi_inclusive=*/false);
         });
-    if (search_ != nullptr) search_->dead_ranges().Forbid();
+    if (search_ != nullptr) search_->dead_ranges.Forbid();
     if (!WaitsForSearch()) view_.reset();
     if (prepared_) inner_.Get()->Prepare(ranges);
   }
@@ -403,18 +403,18 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     RecordPendingOutcome(still_waits);
     marker_.set_moves(0);
     has_skipped_ = false;
-    if (search_ != nullptr && backwards) search_->dead_ranges().Forbid();
+    if (search_ != nullptr && backwards) search_->dead_ranges.Forbid();
     watches_deletions_ =
         !backwards &&
         ((file_->deletions() != nullptr && MaySkipDeletions()) ||
-         (search_ != nullptr && search_->dead_ranges().IsSkipping()));
+         (search_ != nullptr && search_->dead_ranges.IsSkipping()));
     if (watches_deletions_) ForgetDeletions();
     bounds_.Take(read_options());
     // Tailing iterators forget files in which a search has ended, and with a
     // table_filter, some files are not in the search.
     if (ThreadBounds::AreUsed() && search_ != nullptr &&
         !read_options().tailing && read_options().table_filter == nullptr) {
-      bounds_.Add(search_->bounds().Take(target, backwards));
+      bounds_.Add(search_->bounds.Take(target, backwards));
     }
   }
 
@@ -450,7 +450,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
           *filter, to_last ? nullptr : &user_key, inclusive, *bounds_.lower,
           /*lower_is_known=*/!bounds_.stops_at_lower, marker_.new_user_key());
       if (to_last && decision.action == SeekDecision::kEmpty &&
-          !search_->bounds().MaySkip()) {
+          !search_->bounds.MaySkip()) {
         bounds_.stops_at_lower = false;
         decision = SeekDecision::Read();
         is_asked = false;
@@ -529,7 +529,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     }
     const FileRangeFilter* filter = Filter();
     return filter != nullptr &&
-           MoveOn(*filter, search_->runs().NextStop(this, begin),
+           MoveOn(*filter, search_->runs.NextStop(this, begin),
                   file_->marker_sequence(), &marker_);
   }
 
@@ -551,7 +551,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     } else {
       ForgetDeletions();
     }
-    DeadRangeSearch& dead_ranges = search_->dead_ranges();
+    DeadRangeSearch& dead_ranges = search_->dead_ranges;
     if (is_deletion) dead_ranges.OnDeletion(file_->UserKey(inner_->key()));
     const bool asks = is_deletion && deletions_ >= ask_after_;
     const bool asks_first = is_deletion &&
@@ -590,9 +590,9 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
 
   // The iterator leaves the key that it is at.
   void PassEntry() {
-    if (search_ != nullptr && search_->dead_ranges().WantsEntries()) {
-      search_->dead_ranges().Pass(inner_->key(), file_->UserKey(inner_->key()),
-                                  this);
+    if (search_ != nullptr && search_->dead_ranges.WantsEntries()) {
+      search_->dead_ranges.Pass(inner_->key(), file_->UserKey(inner_->key()),
+                                this);
     }
   }
   // The iterator is at `from`, or is to seek it. If that is in a dead range
@@ -600,11 +600,11 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   bool SkipDeadRange(const Slice& from, bool may_ask) {
     if (search_ == nullptr || dead_range_file == 0) return false;
     std::string to;
-    if (!search_->dead_ranges().MustSkip(dead_range_file, from, &to)) {
+    if (!search_->dead_ranges.MustSkip(dead_range_file, from, &to)) {
       if (!may_ask || !MaySkipDeletions()) return false;
       auto range = file_->FindDeadRange(from);
       if (range == nullptr ||
-          !search_->dead_ranges().Skip(std::move(range), from, &to)) {
+          !search_->dead_ranges.Skip(std::move(range), from, &to)) {
         return false;
       }
     }
@@ -633,7 +633,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   // The iterator, which reads, has landed somewhere. Returns true if that is in
   // the dead range that the search skips: it waits after it.
   [[gnu::noinline]] bool HasLandedInDeadRange() {
-    return search_ != nullptr && search_->dead_ranges().IsSkipping() &&
+    return search_ != nullptr && search_->dead_ranges.IsSkipping() &&
            IsReading() && inner_->Valid() &&
            SkipDeadRange(file_->UserKey(inner_->key()).ToString(),
                          /*may_ask=*/false);
@@ -645,7 +645,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     if (SkipDeadRange(target, /*may_ask=*/false)) return true;
     if (!MaySkipDeletions()) return false;
     const auto range = file_->FindDeadRange(target);
-    if (range == nullptr || !search_->dead_ranges().Sees(*range) ||
+    if (range == nullptr || !search_->dead_ranges.Sees(*range) ||
         target.compare(range->first) >= 0 ||
         (bounds_.upper != nullptr &&
          bounds_.upper->compare(range->first) <= 0)) {
@@ -733,7 +733,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     }
     if (marker_.IsEnd()) return;
     if (has_skipped_) {
-      search_->runs().Follow(this);
+      search_->runs.Follow(this);
     } else {
       const SeekKind kind = bounds_.ForwardKind();
       outcomes_.CountReached(kind, Valid());
@@ -765,7 +765,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
         !bounds_.IsBelowLower(file_->UserKey(key()))) {
       return;
     }
-    if (search_->bounds().MaySkip()) {
+    if (search_->bounds.MaySkip()) {
       SetEmpty(IterBoundCheck::kUnknown);
     } else {
       bounds_.stops_at_lower = false;

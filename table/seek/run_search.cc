@@ -279,7 +279,7 @@ void RunSearch::Watch(const Slice& target, bool backwards, bool inclusive,
 }
 
 void RunSearch::Follow(OpenRun* run) {
-  runs_.Follow(run);
+  runs.Follow(run);
   if (run->watch == nullptr) return;
   const SearchPosition landing = run->Position();
   if (landing.kind != SearchPosition::kNone) {
@@ -296,15 +296,15 @@ void RunSearch::SampleWatched() {
   Slice first;
   Slice last;
   bool found = false;
-  for (size_t i = 0; i < runs_.sought(); i++) {
-    const SearchPosition at = runs_[i]->Position();
+  for (size_t i = 0; i < runs.sought(); i++) {
+    const SearchPosition at = runs[i]->Position();
     if (at.kind == SearchPosition::kNone) continue;
     if (!found || at.user_key.compare(first) < 0) first = at.user_key;
     if (!found || at.user_key.compare(last) > 0) last = at.user_key;
     found = true;
   }
-  for (size_t i = 0; i < runs_.sought(); i++) {
-    OpenRun* const run = runs_[i];
+  for (size_t i = 0; i < runs.sought(); i++) {
+    OpenRun* const run = runs[i];
     if (run->watch == nullptr) continue;
     const std::unique_ptr<WatchedSeek> watch = std::move(run->watch);
     const SearchPosition at = run->Position();
@@ -326,10 +326,10 @@ void RunSearch::Leave(OpenRun* run) {
   // A file that was part of an earlier round only makes room for another one.
   if (is_watching_ && run->round == round_) SampleWatched();
   run->watch.reset();
-  if (run->round == 0) runs_.unsought--;
-  dead_ranges_.OnLeave(run);
-  runs_.Remove(run);
-  runs_.joined--;
+  if (run->round == 0) runs.unsought--;
+  dead_ranges.OnLeave(run);
+  runs.Remove(run);
+  runs.joined--;
 }
 
 bool RunSearch::SkipDeletions(const Slice& from, OpenRun* run,
@@ -339,14 +339,14 @@ bool RunSearch::SkipDeletions(const Slice& from, OpenRun* run,
     return true;
   }
   // Idle runs, which are not listed, may have values.
-  if (runs_.size() != runs_.joined) return false;
+  if (runs.size() != runs.joined) return false;
   bool found = run->FindNextValue(from, /*limit=*/nullptr, to);
   std::string other;
-  for (size_t i = 0; i < runs_.size(); i++) {
+  for (size_t i = 0; i < runs.size(); i++) {
     if (found && from.compare(*to) >= 0) return false;
-    if (runs_[i] == run) continue;
+    if (runs[i] == run) continue;
     const Slice limit(*to);
-    if (runs_[i]->FindNextValue(from, found ? &limit : nullptr, &other)) {
+    if (runs[i]->FindNextValue(from, found ? &limit : nullptr, &other)) {
       to->swap(other);
       found = true;
     }

@@ -151,27 +151,27 @@ TEST_F(TableReaderTest, SetsIteratorsAsideThatAreLeft) {
   for (int i = 0; i < 2 * kKeys; i++) {
     seek(first, i);
     seek(new_iterator(), i);
-    most_runs = std::max(most_runs, search->runs().size());
+    most_runs = std::max(most_runs, search->runs.size());
   }
   EXPECT_GE(most_runs, 3);
   EXPECT_LE(most_runs, 50);
   // All iterators take part again when they are sought.
   for (int round = 0; round < 3; round++) {
     for (const auto& it : iterators) seek(it.get(), 77 + round);
-    EXPECT_EQ(iterators.size(), search->runs().size());
+    EXPECT_EQ(iterators.size(), search->runs.size());
   }
   iterators.resize(10);
-  EXPECT_EQ(10, search->runs().size());
+  EXPECT_EQ(10, search->runs.size());
   for (int round = 0; round < 100; round++) seek(first, round);
   iterators.clear();
-  EXPECT_EQ(0, search->runs().size());
+  EXPECT_EQ(0, search->runs.size());
   // Iterators of earlier searches, two for each key, which are not sought any
   // more.
   search.reset();
   search = RunSearch::Of(read_options_);
   for (int i = 0; i < 4 * kKeys; i++) {
     new_iterator()->Seek(Target(i / 2));
-    EXPECT_LE(search->runs().size(), 50u) << i;
+    EXPECT_LE(search->runs.size(), 50u) << i;
   }
 }
 
