@@ -369,23 +369,18 @@ class CountingIterator final : public FindsNothing {
     // has a key behind the range, it does not.
     if (lo.empty()) first_ = end_key(filter->smallest());
     if (!filter->HasKeyAtOrAbove(hi)) last_ = end_key(filter->largest());
-    *count = counted.count;
     // The ambiguous key is the first one at or above the bound, or the last one
     // below; no other key begins as it does.
-    bool low_is_below = false;
-    if (counted.low_ambiguous) {
-      low_is_below = !FirstKeyShares(lo, counted.low_shared, counted.low_limit);
-      if (!status_.ok()) return false;
-      if (low_is_below) --*count;
-    }
+    const bool low_is_below =
+        counted.low_ambiguous &&
+        !FirstKeyShares(lo, counted.low_shared, counted.low_limit);
     // If the same key is at both bounds, it has been taken off already.
-    if (counted.high_ambiguous && !(low_is_below && counted.count == 1)) {
-      const bool high_is_above =
-          FirstKeyShares(hi, counted.high_shared, counted.high_limit);
-      if (!status_.ok()) return false;
-      if (high_is_above) --*count;
-    }
-    return true;
+    const bool high_is_above =
+        counted.high_ambiguous && status_.ok() &&
+        !(low_is_below && counted.count == 1) &&
+        FirstKeyShares(hi, counted.high_shared, counted.high_limit);
+    *count = counted.count - (low_is_below ? 1 : 0) - (high_is_above ? 1 : 0);
+    return status_.ok();
   }
 
   // Estimates from where the index says that the range begins and ends. Returns

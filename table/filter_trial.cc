@@ -89,11 +89,12 @@ FilterBuildingContext ContextOf(const FilePlace& place,
 
 }  // namespace
 
-AskedFilter::AskedFilter(FilterBitsReader* reader, const FilterReport* report)
+AskedFilter::AskedFilter(FilterBitsReader* reader,
+                         std::optional<FilterReport> report)
     : reader_(reader) {
-  if (reader != nullptr && report != nullptr) {
+  if (reader != nullptr && report.has_value()) {
     block_ = &static_cast<const ProteanFilterBitsReader*>(reader)->block();
-    report_ = *report;
+    report_ = std::move(*report);
   }
 }
 
@@ -102,8 +103,7 @@ AskedFilter AskedFilter::Of(const BlockBasedFile& file) {
   // A filter of prefixes knows no keys.
   if (!file.whole_key_filtering()) return asked;
   if (file.GetHeldBlock() != nullptr) {
-    const FilterReport report = ReportOf(file);
-    return AskedFilter(file.GetHeldFilter(), &report);
+    return AskedFilter(file.GetHeldFilter(), ReportOf(file));
   }
   if (file.filter_state() == BlockBasedFile::FilterState::kFull) {
     asked.reader_ = file.GetHeldFilter();
@@ -128,7 +128,7 @@ bool AskedFilter::MayMatch(const SampleQuery& query) const {
 std::string AskedFilter::Describe() const {
   if (in_parts_ == nullptr && reader_ == nullptr) return "none";
   if (block_ == nullptr) return "RocksDB's";
-  if (IsDamaged()) return "damaged";
+  if (!block_->status().ok()) return "damaged";
   const FilterKind kind = block_->header().kind;
   if (kind == FilterKind::kAlwaysTrue) return "none, for these keys";
   const FilterType* type = FindFilterType(kind);
@@ -261,11 +261,10 @@ Status TryPolicies(const BlockBasedFile& file, const FilePlace& place,
     result.build_memory = filter.cache->peak();
     result.build_nanos += clock.CPUNanos() - begin;
     result.reader.reset(filter.policy->GetFilterBitsReader(block));
-    FilterReport report;
-    const bool is_own = filter.finished != nullptr;
-    if (is_own) report = ReportOf(filter.finished->properties);
-    result.filter =
-        AskedFilter(result.reader.get(), is_own ? &report : nullptr);
+    std::optional<FilterReport> report;
+    if (filter.finished != nullptr)
+      report = ReportOf(filter.finished->properties);
+    result.filter = AskedFilter(result.reader.get(), std::move(report));
     if (!s.ok()) break;
   }
   return s;

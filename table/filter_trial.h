@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,8 @@ class AskedFilter {
  public:
   AskedFilter() = default;
   // `reader`, which may be nullptr, must outlive this object. `report` is what
-  // a filter of Protean has reported; nullptr if RocksDB has made it.
-  AskedFilter(FilterBitsReader* reader, const FilterReport* report);
+  // a filter of Protean has reported; none if RocksDB has made it.
+  AskedFilter(FilterBitsReader* reader, std::optional<FilterReport> report);
   // The filter of a file, if it has one, whole or in parts. The file must
   // outlive the result.
   static AskedFilter Of(const BlockBasedFile& file);
@@ -45,7 +46,6 @@ class AskedFilter {
     return block_ != nullptr && block_->CanFilter() ? block_ : nullptr;
   }
   const FilterReport& Report() const { return report_; }
-  bool IsDamaged() const { return block_ != nullptr && !block_->status().ok(); }
   // The filter's kind and design, for people to read.
   std::string Describe() const;
 

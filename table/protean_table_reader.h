@@ -76,16 +76,13 @@ class ProteanTableReader : public TableReader, public FilteredFile {
     const size_t before = ProgressOf(*get_context);
     FilterAnswers answer;
     const bool asks = filter_of_keys_ != nullptr && !skip_filters;
-    bool may_match = true;
-    bool counts_more = false;  // in statistics, or by levels
-    if (asks) {
-      may_match =
-          filter_of_keys_->EntryMayMatch(UserKey(key)) && !IsKnownMiss(key);
-      counts_more = answer.Add(may_match) || has_statistics_;
-      if (counts_more) file().CountAnswer(may_match);
-    } else if (!skip_filters) {
-      may_match = !IsKnownMiss(key);
-    }
+    const bool may_match =
+        skip_filters ||
+        ((!asks || filter_of_keys_->EntryMayMatch(UserKey(key))) &&
+         !IsKnownMiss(key));
+    // In statistics, or by levels.
+    const bool counts_more = asks && (answer.Add(may_match) || has_statistics_);
+    if (counts_more) file().CountAnswer(may_match);
     Status s = may_match ? table_->Get(read_options, key, get_context,
                                        prefix_extractor, skip_filters || asks)
                          : Status::OK();

@@ -237,7 +237,7 @@ std::shared_ptr<const TableProperties> BlockBasedFile::properties() const {
 
 FileDescription BlockBasedFile::Describe(uint64_t log_period_seconds) const {
   FileDescription description;
-  description.family = family();
+  description.family = &rep()->ioptions;  // as FamilyOf
   description.properties = properties();
   description.family_name = description.properties->column_family_name;
   description.path = name();

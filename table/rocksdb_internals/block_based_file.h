@@ -135,10 +135,6 @@ class BlockBasedFile {
     return rep()->table_properties == nullptr ||
            rep()->table_properties->num_range_deletions > 0;
   }
-  // Identifies the column family that the file was opened for among those of
-  // the DB (FamilyOf), even if another one, or none, wrote the file. The
-  // address may be used again once the column family is gone.
-  const void* family() const { return &rep()->ioptions; }
   // What the file's DB is told of it.
   FileDescription Describe(uint64_t log_period_seconds) const;
 

@@ -69,13 +69,14 @@ class ProteanReadersTest : public ContractTest {
 // All readers of an open DB are told the same session id, which is another one
 // each time the DB is opened: see DBSession. The address of the options
 // identifies the column family, for its handles and for the readers of its
-// files: see BlockBasedFile::family().
+// files: see BlockBasedFile::Describe().
 TEST_F(ProteanReadersTest, KnowTheirDBAndColumnFamily) {
   std::multiset<std::string> ids;
   std::set<const void*> families;
   ShowReaders([&](const TableReaderOptions& options, TableReader* reader) {
     ids.insert(options.cur_db_session_id);
-    families.insert(static_cast<ProteanTableReader*>(reader)->file().family());
+    families.insert(
+        static_cast<ProteanTableReader*>(reader)->file().Describe(0).family);
   });
   for (int opened = 1; opened <= 2; opened++) {
     Open();
