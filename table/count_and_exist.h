@@ -57,13 +57,7 @@ Status CheckKeysExist(DB* db, const ReadOptions& read_options,
 
 // ---- Range counter ----
 
-// Counting the keys of a range. An iterator over the memtables and files of a
-// DB seeks the range; the iterators that the tables make for it do not walk
-// their files, but ask the filters how many keys lie in the range (SuRF paper,
-// sections 3.5 and 4). What is left to step through is the memtables.
-//
-// Only the file itself can tell the keys at the two ends of the range: one seek
-// for each, in one file of each run.
+// Counting the keys of a range (docs/internals/reads.md#counting).
 
 struct RangeCounter;
 

@@ -546,13 +546,13 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   [[gnu::noinline]] bool WatchDeletions() {
     if (!inner_->Valid()) return false;
     const bool is_deletion = IsDeletion(ExtractValueType(inner_->key()));
+    DeadRangeSearch& dead_ranges = search_->dead_ranges;
     if (is_deletion) {
       deletions_++;
+      dead_ranges.OnDeletion(file_->UserKey(inner_->key()));
     } else {
       ForgetDeletions();
     }
-    DeadRangeSearch& dead_ranges = search_->dead_ranges;
-    if (is_deletion) dead_ranges.OnDeletion(file_->UserKey(inner_->key()));
     const bool asks = is_deletion && deletions_ >= ask_after_;
     const bool asks_first = is_deletion &&
                             (asks || deletions_ <= kFirstDeletions) &&

@@ -6,7 +6,6 @@
 
 #include "cache/cache_helpers.h"
 #include "file/file_prefetch_buffer.h"
-#include "monitoring/perf_context_imp.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/block_based/block_cache.h"
 #include "table/rocksdb_internals/versions.h"
@@ -47,11 +46,7 @@ Status ReadAt(const BlockBasedTable::Rep& rep, const ReadOptions& read_options,
 
 // Counts an answer as RocksDB's filters do, and returns it.
 bool CountAnswer(bool may_match) {
-  if (may_match) {
-    PERF_COUNTER_ADD(bloom_sst_hit_count, 1);
-  } else {
-    PERF_COUNTER_ADD(bloom_sst_miss_count, 1);
-  }
+  FilterAnswers().Add(may_match);
   return may_match;
 }
 
