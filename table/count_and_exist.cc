@@ -29,6 +29,10 @@ class FindsNothing : public InternalIterator {
   void Prev() final {}
   Slice key() const final { return Slice(); }
   Slice value() const final { return Slice(); }
+  Status status() const final { return status_; }
+
+ protected:
+  Status status_;
 };
 
 // For iterators that may go to any key.
@@ -70,7 +74,6 @@ class ExistenceIterator final : public FindsNothing {
   }
   // The search begins with the file, or has come from the one before.
   void SeekToFirst() override { Ask(nullptr); }
-  Status status() const override { return Status::OK(); }
   IterBoundCheck UpperBoundCheckResult() override { return bound_check_; }
 
  private:
@@ -323,7 +326,6 @@ class CountingIterator final : public FindsNothing {
     return counter_->lists_first_files ? IterBoundCheck::kOutOfBound
                                        : IterBoundCheck::kUnknown;
   }
-  Status status() const override { return status_; }
 
  private:
   // From `lo` on, or from the beginning of the file if that is nullptr.
@@ -470,7 +472,6 @@ class CountingIterator final : public FindsNothing {
   FilteredFile* const file_;
   std::optional<RangeCounter::EndKey> first_;
   std::optional<RangeCounter::EndKey> last_;
-  Status status_;
 };
 
 }  // namespace

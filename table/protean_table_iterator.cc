@@ -57,8 +57,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
         skips_allowed_(markers_allowed_ && !read_options.pin_data &&
                        read_options.table_filter == nullptr),
         outcomes_(file->open_file(), &inner_, file->file().statistics(),
-                  file->file().statistics() != nullptr &&
-                      file->file().IsLastLevel()) {
+                  file->file().IsLastLevel()) {
     // RocksDB may ask a filter for a prefix, and show nothing of the file.
     const bool sees_all =
         inner_.prefix_extractor() == nullptr || read_options.total_order_seek;

@@ -31,12 +31,14 @@ struct PinnedBlock {
 };
 template struct Lend<PinnedBlock, &FilterReader::filter_block_>;
 
+namespace {
+
 // The policy with which RocksDB opens one file, and makes the readers of what
 // it loads of the filter: once for each block or part, since the block cache
 // keeps it with its reader; so this policy counts them. Where parts are to be
 // cached, RocksDB must not find the filter itself, and asks for it by another
 // name.
-class BlockBasedFile::OpenPolicy : public FilterPolicy {
+class OpenPolicy : public FilterPolicy {
  public:
   OpenPolicy(std::shared_ptr<const FilterPolicy> policy,
              std::shared_ptr<SharedFilterLoads> loads,
@@ -67,8 +69,6 @@ class BlockBasedFile::OpenPolicy : public FilterPolicy {
   // The file's, if its parts are to be cached; else nullptr.
   const std::shared_ptr<const OwnedDirectory> directory_;
 };
-
-namespace {
 
 // Returns true if the filter, of which the properties tell the policy's name,
 // is one of Protean's.

@@ -181,8 +181,6 @@ class BlockBasedFile {
  private:
   friend class FileIterator;
 
-  class OpenPolicy;
-
   BlockBasedFile() = default;
   Status OpenTable(const Arguments& arguments,
                    std::shared_ptr<const FilterPolicy> policy,

@@ -112,7 +112,6 @@ class SeekOutcomes {
   }
   // Counts one by the ticker of the file's level.
   void Tick(Tickers last_level, Tickers other_level) const {
-    if (statistics_ == nullptr) return;
     RecordTick(statistics_, is_last_level_ ? last_level : other_level);
   }
   [[gnu::noinline]] void RecordFiltered() {
