@@ -86,7 +86,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     const bool again = search_ != nullptr && search_->HasPassed(user_key);
     const int moves = !again        ? 0
                       : IsReading() ? Marker::kMaxMoves
-                                    : marker_.moves() + 1;
+                                    : marker_.moves + 1;
     const bool still_waits = again && WaitsForSearch();
     BeginSeek(&user_key, /*backwards=*/false, still_waits);
     if (search_ != nullptr) {
@@ -96,8 +96,8 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
       if (bounds_.stops_at_upper) search_->dead_ranges.Stop();
       if (file_->has_dead_ranges() && WaitForDeadRange(user_key)) return;
     }
-    marker_.set_moves(
-        static_cast<uint8_t>(std::min<int>(moves, Marker::kMaxMoves)));
+    marker_.moves =
+        static_cast<uint8_t>(std::min<int>(moves, Marker::kMaxMoves));
     const SeekKind kind = bounds_.ForwardKind();
     SeekBackoff& backoff = outcomes_.backoff();
     const bool may_wait = CanWait() && moves < Marker::kMaxMoves &&
@@ -400,7 +400,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
                                         bool still_waits = false) {
     if (search_ != nullptr) search_->BeginSeek(file_, target, this);
     RecordPendingOutcome(still_waits);
-    marker_.set_moves(0);
+    marker_.moves = 0;
     has_skipped_ = false;
     if (search_ != nullptr && backwards) search_->dead_ranges.Forbid();
     watches_deletions_ =
@@ -511,7 +511,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
         SkipDeadRange(marker_.user_key().ToString(), /*may_ask=*/true)) {
       return;
     }
-    if ((marker_.purpose() == Marker::kProbe && MoveMarker()) ||
+    if ((marker_.purpose == Marker::kProbe && MoveMarker()) ||
         SkipMissAtMarker()) {
       if (StopAtUpperBound()) outcomes_.CountNegative(SeekKind::kClosed);
       search_->Follow(this);
@@ -522,7 +522,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   bool MoveMarker() {
     const Slice begin = marker_.user_key();
     search_->Pass(begin);
-    if (!marker_.MayMove() || (marker_.moves() >= Marker::kMaxMovesIfCached &&
+    if (!marker_.MayMove() || (marker_.moves >= Marker::kMaxMovesIfCached &&
                                outcomes_.backoff().ReadsAreCheap())) {
       return false;
     }
@@ -709,7 +709,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   bool SkipMissAtMarker() {
     const Slice begin = marker_.user_key();
     std::string end;
-    if (marker_.moves() >= Marker::kMaxMoves || !file_->FindMiss(begin, &end) ||
+    if (marker_.moves >= Marker::kMaxMoves || !file_->FindMiss(begin, &end) ||
         IsRightAfter(begin, end)) {
       return false;
     }
@@ -753,7 +753,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   // one returns true then.
   bool StopAtUpperBound() {
     if (!bounds_.stops_at_upper || !Valid() ||
-        !bounds_.IsAtOrAboveUpper(file_->UserKey(key()))) {
+        file_->UserKey(key()).compare(*bounds_.upper) < 0) {
       return false;
     }
     SetEmpty(IterBoundCheck::kOutOfBound);

@@ -116,12 +116,6 @@ bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
 
 namespace {
 
-bool Store(const Slice& key, const Slice* limit, std::string* next) {
-  if (limit != nullptr && key.compare(*limit) >= 0) return false;
-  next->assign(key.data(), key.size());
-  return true;
-}
-
 const Slice& Larger(const Slice& a, const Slice& b) {
   return a.compare(b) < 0 ? b : a;
 }
@@ -152,14 +146,18 @@ bool NextValue(const FileRangeFilter* filter,
     }
     if (filter == nullptr || end == nullptr ||
         filter->RangeMayMatch(start, *end, /*hi_inclusive=*/false)) {
-      return Store(start, limit, next);
+      break;
     }
     if (!filter->HasKeyAtOrAbove(*end)) {
-      return Store(Larger(start, filter->largest()), limit, next);
+      start = Larger(start, filter->largest());
+      if (limit != nullptr && start.compare(*limit) >= 0) return false;
+      break;
     }
     start = *end;
     filter = nullptr;
   }
+  next->assign(start.data(), start.size());
+  return true;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -57,13 +57,9 @@ class Marker {
   static constexpr uint8_t kMaxMoves = 4;
   static constexpr uint8_t kMaxMovesIfCached = 1;
 
-  Purpose purpose() const { return purpose_; }
-  bool IsEnd() const { return purpose_ == kEnd; }
+  bool IsEnd() const { return purpose == kEnd; }
   // Returns true if the filter may be asked for a position further on.
-  bool MayMove() const { return purpose_ == kProbe && moves_ < kMaxMoves; }
-  // Moves since the seek that placed the marker.
-  uint8_t moves() const { return moves_; }
-  void set_moves(uint8_t moves) { moves_ = moves; }
+  bool MayMove() const { return purpose == kProbe && moves < kMaxMoves; }
 
   // The position as an internal key and as a user key.
   Slice key() const { return key_; }
@@ -72,21 +68,22 @@ class Marker {
   // Where to store the user key of a new position, before Place.
   std::string* new_user_key() { return &key_; }
   // Makes a marker with that sequence number of new_user_key().
-  void Place(Purpose purpose, SequenceNumber sequence) {
-    purpose_ = purpose;
+  void Place(Purpose its_purpose, SequenceNumber sequence) {
+    purpose = its_purpose;
     PutFixed64(&key_, PackSequenceAndType(sequence, kTypeValue));
   }
   // Moves the marker forward to `*user_key`, which is consumed.
   void Move(std::string* user_key, SequenceNumber sequence) {
     key_.swap(*user_key);
-    moves_++;
-    Place(purpose_, sequence);
+    moves++;
+    Place(purpose, sequence);
   }
+
+  Purpose purpose = kNextKey;
+  uint8_t moves = 0;  // since the seek that placed the marker
 
  private:
   std::string key_;
-  Purpose purpose_ = kNextKey;
-  uint8_t moves_ = 0;
 };
 
 // ---- Seek decision ----

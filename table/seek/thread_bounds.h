@@ -154,9 +154,6 @@ struct SeekBounds {
   SeekKind ForwardKind() const {
     return upper != nullptr ? SeekKind::kClosed : SeekKind::kOpen;
   }
-  bool IsAtOrAboveUpper(const Slice& user_key) const {
-    return user_key.compare(*upper) >= 0;
-  }
   bool IsBelowLower(const Slice& user_key) const {
     return user_key.compare(*lower) < 0;
   }

@@ -202,7 +202,7 @@ TEST_F(SeekDecisionTest, MovesMissNoKey) {
           }
           moves++;
           const std::string moved = marker.user_key().ToString();
-          ASSERT_EQ(Marker::Purpose::kProbe, marker.purpose());
+          ASSERT_EQ(Marker::Purpose::kProbe, marker.purpose);
           ASSERT_GE(moved, begin);
           ASSERT_FALSE(HasKeyIn(keys, begin, &moved));
           ASSERT_LE(moved, *keys.rbegin());
@@ -223,8 +223,8 @@ TEST_F(SeekDecisionTest, ProbesMoveOnToTheirStops) {
   Marker marker = ProbeAt("b");
   EXPECT_TRUE(MoveOn(block, at_key, kSequence, &marker));
   EXPECT_EQ(Slice("c\0", 2), marker.user_key());
-  EXPECT_EQ(1, marker.moves());
-  marker.set_moves(Marker::kMaxMoves);
+  EXPECT_EQ(1, marker.moves);
+  marker.moves = Marker::kMaxMoves;
   EXPECT_FALSE(MoveOn(block, at_key, kSequence, &marker));
   // Up to a later key, prefixes are tried.
   for (const auto& [stop, moved] :
