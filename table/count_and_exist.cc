@@ -492,12 +492,10 @@ Status CountKeysInRange(DB* db, const ReadOptions& read_options,
   // The iterator keeps the version, from which all is counted.
   ColumnFamilyVersion version(db, column_family);
   Arena arena;
-  ScopedArenaPtr<InternalIterator> it;
-  {
-    const SaveAndRestore<RangeCounter*> scope(&at_work<RangeCounter>, &counter);
-    it.reset(version.NewIterator(options, &arena));
-    counter.Count(it.get());
-  }
+  const SaveAndRestore<RangeCounter*> scope(&at_work<RangeCounter>, &counter);
+  const ScopedArenaPtr<InternalIterator> it(
+      version.NewIterator(options, &arena));
+  counter.Count(it.get());
   totals->deletions += version.RangeDeletions();
   if (version.MayHoldUncommitted()) totals->unsure = true;
   return it->status();

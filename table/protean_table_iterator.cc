@@ -38,8 +38,8 @@ bool AllowsMarkers(const FilteredFile& file, const FileIterator& iterator) {
   // A prefix seek may not take a marker for a key with its prefix; a tailing
   // iterator sees all sequence numbers; max_skippable_internal_keys would count
   // markers.
-  const ReadOptions& read_options = iterator.read_options();
-  return iterator.arguments().caller == TableReaderCaller::kUserIterator &&
+  const ReadOptions& read_options = iterator.read_options;
+  return iterator.arguments.caller == TableReaderCaller::kUserIterator &&
          !iterator.SeeksPrefixes() && !read_options.tailing &&
          read_options.max_skippable_internal_keys == 0 && file.allows_markers();
 }
@@ -421,12 +421,12 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   // Of a filter in the block cache, the parts that have been asked stay in
   // memory while the iterator waits: the search may come back to them.
   [[gnu::always_inline]] const FileRangeFilter* Filter() {
-    if (prepared_ || inner_.arguments().skip_filters) return nullptr;
+    if (prepared_ || inner_.arguments.skip_filters) return nullptr;
     if (view_ != nullptr) return &view_->filter;
     const bool open = bounds_.upper == nullptr && bounds_.lower == nullptr;
     return file_->GetRangeFilter(
         open ? AskedFor::kOpenSeek : AskedFor::kClosedSeek, read_options(),
-        inner_.arguments().caller, &view_);
+        inner_.arguments.caller, &view_);
   }
 
   // Seeks the last key at or below `target`, or of the file if that is nullptr.
@@ -798,7 +798,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     }
   }
 
-  const ReadOptions& read_options() const { return inner_.read_options(); }
+  const ReadOptions& read_options() const { return inner_.read_options; }
 
   FilteredFile* const file_;
   FileIterator inner_;                 // made if kReading

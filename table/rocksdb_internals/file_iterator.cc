@@ -59,7 +59,7 @@ const void* ClassOfBlockBasedTableIterator(const BlockBasedTable& table) {
 }  // namespace
 
 FileIterator::~FileIterator() {
-  if (arguments_.arena == nullptr) {
+  if (arguments.arena == nullptr) {
     delete iterator_;
   } else if (iterator_ != nullptr) {
     iterator_->~InternalIterator();
@@ -68,9 +68,9 @@ FileIterator::~FileIterator() {
 
 void FileIterator::Make() {
   iterator_ = file_.table_->NewIterator(
-      read_options_, arguments_.prefix_extractor, arguments_.arena,
-      arguments_.skip_filters, arguments_.caller,
-      /*compaction_readahead_size=*/0, arguments_.allow_unprepared_value);
+      read_options, arguments.prefix_extractor, arguments.arena,
+      arguments.skip_filters, arguments.caller,
+      /*compaction_readahead_size=*/0, arguments.allow_unprepared_value);
   static const void* const exact_class =
       ClassOfBlockBasedTableIterator(*file_.table_);
   is_exact_ = ClassOf(*iterator_) == exact_class;

@@ -81,10 +81,9 @@ void DeadRangeSearch::BeginRound(uint64_t footer) {
   const bool is_users =
       type == kValueTypeForSeek && sequence < kMaxSequenceNumber;
   sequence_ = is_users ? sequence : 0;
-  finding_ = Finding::kOff;
-  if (sequence_ == 0) return;
-  skipped_.reset();
-  if (!is_forbidden_) finding_ = Finding::kReady;
+  const bool begins = sequence_ != 0;
+  finding_ = begins && !is_forbidden_ ? Finding::kReady : Finding::kOff;
+  if (begins) skipped_.reset();
 }
 
 void DeadRangeSearch::OnSeekToFirst(bool is_new) {
@@ -122,11 +121,8 @@ void DeadRangeSearch::Pass(const Slice& internal_key, const Slice& user_key,
 void DeadRangeSearch::OnSkip(const Slice& from, bool dead) {
   if (finding_ == Finding::kReady) Begin(target_.slice(), /*inclusive=*/true);
   if (!HasBegun()) return;
-  if (dead) {
-    finder_->Skip(from, skipped_->range.get(), skipped_->sees_all);
-  } else {
-    finder_->Skip(from, /*range=*/nullptr, /*sees_all=*/true);
-  }
+  finder_->Skip(from, dead ? skipped_->range.get() : nullptr,
+                /*sees_all=*/!dead || skipped_->sees_all);
 }
 
 void DeadRangeSearch::Finish(const Slice& end, OpenRun* run) {
