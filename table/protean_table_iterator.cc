@@ -570,7 +570,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
     ForgetDeletions();
     has_gap_ = false;
     has_skipped_ = IsReading() || has_skipped_;
-    outcomes_.CountDeletionsSkipped(bounds_.ForwardKind());
+    outcomes_.Count(bounds_.ForwardKind(), SeekEvent::kDeletionsSkipped);
   }
   // The iterator, at `from`, waits after the deletions that the search may skip
   // (seek/seek_decision.h). Returns false if there are none.

@@ -36,6 +36,10 @@ class SeekOutcomes {
   SeekOutcomes(const SeekOutcomes&) = delete;
   SeekOutcomes& operator=(const SeekOutcomes&) = delete;
 
+  void Count(SeekKind kind, SeekEvent event) {
+    tally_(kind, event)++;
+    if (--until_hand_over_ == 0) HandOver();
+  }
   void CountNegative(SeekKind kind) {
     Count(kind, SeekEvent::kNegative);
     RecordFiltered();
@@ -77,9 +81,6 @@ class SeekOutcomes {
     Tick(LAST_LEVEL_SEEK_FILTER_MATCH, NON_LAST_LEVEL_SEEK_FILTER_MATCH);
   }
 
-  void CountDeletionsSkipped(SeekKind kind) {
-    Count(kind, SeekEvent::kDeletionsSkipped);
-  }
   // Waiting was of no use.
   void CountUselessWait(SeekKind kind) {
     if (kind == SeekKind::kOpen) backoff_.OnReached();
@@ -101,10 +102,6 @@ class SeekOutcomes {
 
   static constexpr uint16_t kMaxTallied = 1024;
 
-  void Count(SeekKind kind, SeekEvent event) {
-    tally_(kind, event)++;
-    if (--until_hand_over_ == 0) HandOver();
-  }
   [[gnu::noinline]] void HandOver() {
     file_->Add(tally_, kMaxTallied - until_hand_over_);
     tally_ = SeekTally();
