@@ -18,7 +18,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-Status Differs(const std::string& type) {
+Status Differ(const std::string& type) {
   return Status::NotSupported("RocksDB's " + type + " is another one");
 }
 
@@ -50,19 +50,18 @@ class MeasuredTables : public BlockBasedTableFactory {
         table_reader, prefetch_index_and_filter_in_cache);
     if (!s.ok()) return s;
     auto* const table = static_cast<BlockBasedTable*>(table_reader->get());
-    if (!Fits(table, sizeof(BlockBasedTable)))
-      return Differs("BlockBasedTable");
+    if (!Fits(table, sizeof(BlockBasedTable))) return Differ("BlockBasedTable");
     const BlockBasedTable::Rep* const rep = table->get_rep();
     if (!Fits(rep, sizeof(BlockBasedTable::Rep)) || rep->file.get() != given ||
         rep->internal_comparator.user_comparator() != BytewiseComparator() ||
         rep->level != table_reader_options.level) {
-      return Differs("BlockBasedTable::Rep");
+      return Differ("BlockBasedTable::Rep");
     }
     const std::unique_ptr<InternalIterator> iterator(table->NewIterator(
         read_options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
         /*skip_filters=*/false, TableReaderCaller::kUncategorized));
     if (!Fits(iterator.get(), sizeof(BlockBasedTableIterator))) {
-      return Differs("BlockBasedTableIterator");
+      return Differ("BlockBasedTableIterator");
     }
     return s;
   }
@@ -104,7 +103,7 @@ Status CheckOptions() {
       table.metadata_block_size != 5120 || table.format_version != 4 ||
       table.whole_key_filtering || table.max_auto_readahead_size != 12345 ||
       table.num_file_reads_for_auto_readahead != 7) {
-    return Differs("BlockBasedTableOptions");
+    return Differ("BlockBasedTableOptions");
   }
   Options options;
   s = GetOptionsFromString(
@@ -118,7 +117,7 @@ Status CheckOptions() {
       options.stats_dump_period_sec != 77 ||
       options.write_buffer_size != 54321 || options.num_levels != 5 ||
       options.bottommost_compression != kNoCompression) {
-    return Differs("Options");
+    return Differ("Options");
   }
   return s;
 }
