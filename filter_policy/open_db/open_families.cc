@@ -6,6 +6,7 @@
 #include <map>
 
 #include "filter_policy/protean_filter_policy.h"
+#include "monitoring/statistics_impl.h"
 #include "rocksdb/db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -356,13 +357,33 @@ double OpenFile::ShareReadInVain(AskedFor asked_for) const {
          static_cast<double>(found + in_vain);
 }
 
-bool OpenFile::ReportOnce(const char* what, const Status& status,
-                          std::atomic<bool>* reported) const {
+bool OpenFile::Report(const char* what, const Status& why,
+                      std::atomic<bool>* reported) const {
+  if (description_.filter_loads != nullptr) {
+    description_.filter_loads->AddFailed();
+  }
   if (reported->exchange(true)) return false;
   Log(InfoLogLevel::WARN_LEVEL, description_.info_log,
       "ProteanTable: %s is read without %s: %s", description_.path.c_str(),
-      what, status.ToString().c_str());
+      what, why.ToString().c_str());
   return true;
+}
+
+void OpenFile::ReportDamage(const char* what, const Status& why) {
+  // RocksDB counts only the damage that it finds itself.
+  if (Report(what, why, &damage_reported_) && why.IsCorruption()) {
+    RecordTick(description_.statistics, BLOCK_CHECKSUM_MISMATCH_COUNT);
+  }
+}
+
+void OpenFile::ReportUnreadPart(const Status& why) {
+  // Reads that may not go to the file, or run out of time, do not fail.
+  if (why.IsCorruption()) {
+    Report(kPart, why, &damage_reported_);
+  } else if (why.IsIOError() || why.IsMemoryLimit()) {
+    Report("a part of its filter while that cannot be read", why,
+           &failure_reported_);
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
