@@ -116,27 +116,31 @@ void TreeFilters::AddWritten(const Tree& tree, const FileFilter& file) {
   AddTo(&states_[tree].written[{file.level, std::this_thread::get_id()}], file);
 }
 
-TreeFilters::Files::iterator TreeFilters::Add(const Tree& tree,
-                                              const FileFilter& file) {
-  const Lock lock(mutex_);
-  State& state = states_[tree];
-  for (auto sum = state.written.begin(); sum != state.written.end();) {
-    sum = sum->first.first == file.level ? state.written.erase(sum)
-                                         : std::next(sum);
+std::shared_ptr<void> TreeFilters::Add(const Tree& tree,
+                                       const FileFilter& file) {
+  Files::iterator place;
+  {
+    const Lock lock(mutex_);
+    State& state = states_[tree];
+    for (auto sum = state.written.begin(); sum != state.written.end();) {
+      sum = sum->first.first == file.level ? state.written.erase(sum)
+                                           : std::next(sum);
+    }
+    place = state.files.insert(state.files.end(),
+                               std::make_shared<const FileFilter>(file));
   }
-  return state.files.insert(state.files.end(),
-                            std::make_shared<const FileFilter>(file));
-}
-
-void TreeFilters::Remove(const Tree& tree, Files::iterator file) {
-  const Lock lock(mutex_);
-  const auto found = states_.find(tree);
-  State& state = found->second;
-  state.files.erase(file);
-  if (!state.files.empty()) return;
-  // Another DB may get a log at the same address.
-  state.expected_keys = 0;
-  if (!state.plan.has_value() && state.written.empty()) states_.erase(found);
+  return {nullptr, [trees = shared_from_this(), tree, place](void*) {
+            const Lock lock(trees->mutex_);
+            const auto found = trees->states_.find(tree);
+            State& state = found->second;
+            state.files.erase(place);
+            if (!state.files.empty()) return;
+            // Another DB may get a log at the same address.
+            state.expected_keys = 0;
+            if (!state.plan.has_value() && state.written.empty()) {
+              trees->states_.erase(found);
+            }
+          }};
 }
 
 // ---- Tree plan ----
@@ -165,24 +169,23 @@ double BitsOfFileNow(const ProteanFilterPolicy& policy,
       .BitsFor(file.keys, /*more_follow=*/false, file.smallest, file.largest);
 }
 
-TreePlan::TreePlan(const ProteanFilterPolicy& policy,
-                   const TreeFilters::Tree& tree,
-                   const std::vector<FileFilter>& files)
-    : tree_(tree) {
+std::shared_ptr<TreeFilters> PlanTree(const ProteanFilterPolicy& policy,
+                                      const TreeFilters::Tree& tree,
+                                      const std::vector<FileFilter>& files) {
   const double bits_per_key = policy.AverageBits();
   const bool has_budget = policy.FilterMemory() > 0;
-  if (files.empty() || (bits_per_key <= 0 && !has_budget)) return;
-  filters_ = policy.Filters();
-  if (filters_ == nullptr) return;
+  const auto filters = policy.Filters();
+  if (files.empty() || (bits_per_key <= 0 && !has_budget) ||
+      filters == nullptr) {
+    return nullptr;
+  }
   std::vector<FileFilter> planned = files;
   // The budget is divided as if no file had a filter yet.
   for (FileFilter& file : planned) file.bits = 0;
   if (!has_budget) planned = SettledTree(files, bits_per_key);
-  filters_->Plan(tree_, std::move(planned));
-}
-
-TreePlan::~TreePlan() {
-  if (filters_ != nullptr) filters_->Plan(tree_, std::nullopt);
+  filters->Plan(tree, std::move(planned));
+  return {filters.get(),
+          [filters, tree](TreeFilters*) { filters->Plan(tree, std::nullopt); }};
 }
 
 // ---- File budget ----

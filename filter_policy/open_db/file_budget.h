@@ -34,7 +34,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // ---- Tree filters ----
 
 // The filters of the trees of one filter policy. Thread safe.
-class TreeFilters {
+class TreeFilters : public std::enable_shared_from_this<TreeFilters> {
  public:
   // A column family. The log tells apart the DBs that share a policy.
   struct Tree {
@@ -51,6 +51,10 @@ class TreeFilters {
   ~TreeFilters();
   TreeFilters(const TreeFilters&) = delete;
   TreeFilters& operator=(const TreeFilters&) = delete;
+
+  // Lists the filter of an open file in its tree for as long as the result
+  // lives.
+  std::shared_ptr<void> Add(const Tree& tree, const FileFilter& file);
 
   // The sizes of the filters of the tree: those of its plan if it has one, else
   // those of its open files, whose keys are not copied.
@@ -86,7 +90,6 @@ class TreeFilters {
   }
 
  private:
-  friend class TreeEntry;
   using Lock = std::lock_guard<std::mutex>;
   using Files = std::list<std::shared_ptr<const FileFilter>>;
 
@@ -104,30 +107,9 @@ class TreeFilters {
     const auto found = states_.find(tree);
     return found == states_.end() ? nullptr : &found->second;
   }
-  Files::iterator Add(const Tree& tree, const FileFilter& file);
-  void Remove(const Tree& tree, Files::iterator file);
 
   mutable std::mutex mutex_;
   std::map<Tree, State> states_;
-};
-
-// One file's filter, listed in its tree for as long as this object lives.
-class TreeEntry {
- public:
-  TreeEntry(std::shared_ptr<TreeFilters> trees, TreeFilters::Tree tree,
-            const FileFilter& file)
-      : trees_(std::move(trees)),
-        tree_(std::move(tree)),
-        place_(trees_->Add(tree_, file)) {}
-  ~TreeEntry() { trees_->Remove(tree_, place_); }
-
-  TreeEntry(const TreeEntry&) = delete;
-  TreeEntry& operator=(const TreeEntry&) = delete;
-
- private:
-  const std::shared_ptr<TreeFilters> trees_;
-  const TreeFilters::Tree tree_;
-  const TreeFilters::Files::iterator place_;
 };
 
 // ---- Tree plan ----
@@ -147,23 +129,12 @@ double BitsOfFileNow(const ProteanFilterPolicy& policy,
                      const TreeFilters::Tree& tree, const FileFilter& file,
                      Env* env);
 
-class TreePlan {
- public:
-  // Plans the tree, which has these files, whatever their bits are. Does
-  // nothing if there are none, or if bits do not depend on other files.
-  TreePlan(const ProteanFilterPolicy& policy, const TreeFilters::Tree& tree,
-           const std::vector<FileFilter>& files);
-  ~TreePlan();
-
-  TreePlan(const TreePlan&) = delete;
-  TreePlan& operator=(const TreePlan&) = delete;
-
-  bool is_planned() const { return filters_ != nullptr; }
-
- private:
-  std::shared_ptr<TreeFilters> filters_;
-  const TreeFilters::Tree tree_;
-};
+// Plans the tree, which has these files, whatever their bits are, for as long
+// as the result lives. Nullptr if there are none, or if bits do not depend on
+// other files.
+std::shared_ptr<TreeFilters> PlanTree(const ProteanFilterPolicy& policy,
+                                      const TreeFilters::Tree& tree,
+                                      const std::vector<FileFilter>& files);
 
 // ---- File budget ----
 

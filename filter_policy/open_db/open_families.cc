@@ -322,8 +322,7 @@ OpenFile::OpenFile(const std::string& db_session_id,
     filter.bits = 8 * file.properties->filter_size;
     GetKeyRange(file.properties->user_collected_properties, &filter.smallest,
                 &filter.largest);
-    tree_entry_.emplace(trees, TreeFilters::Tree{file.info_log, family},
-                        filter);
+    tree_entry_ = trees->Add({file.info_log, family}, filter);
   }
   db_->Add(this);
   db_->LogIfDue(*this);

@@ -380,7 +380,7 @@ class OpenFile {
   std::atomic<bool> damage_reported_{false};
   std::atomic<bool> failure_reported_{false};
   std::shared_ptr<QueryQueue> queue_;
-  std::optional<TreeEntry> tree_entry_;
+  std::shared_ptr<void> tree_entry_;
   // On a cache line apart from the members above, which every seek reads.
   alignas(CACHE_LINE_SIZE) SharedSeekCounts counts_;
   std::atomic<uint32_t> hand_overs_{0};
