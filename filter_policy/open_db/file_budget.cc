@@ -164,8 +164,8 @@ double BitsOfFileNow(const ProteanFilterPolicy& policy,
   context.column_family_name = tree.column_family;
   context.level_at_creation = file.level;
   context.reason = TableFileCreationReason::kCompaction;
-  return FileBudget(filters, std::make_shared<BudgetLog>(), policy.Samples(),
-                    policy.FilterMemory(), context, env)
+  return FileBits(filters, std::make_shared<BudgetLog>(), policy.Samples(),
+                  policy.FilterMemory(), /*average=*/0, context, env)
       .BitsFor(file.keys, /*more_follow=*/false, file.smallest, file.largest);
 }
 
@@ -203,14 +203,16 @@ uint64_t MachineMemory() {
 
 }  // namespace
 
-FileBudget::FileBudget(std::shared_ptr<TreeFilters> filters,
-                       std::shared_ptr<BudgetLog> log,
-                       std::shared_ptr<SampleStore> samples, uint64_t memory,
-                       const FilterBuildingContext& context, Env* env)
+FileBits::FileBits(std::shared_ptr<TreeFilters> filters,
+                   std::shared_ptr<BudgetLog> log,
+                   std::shared_ptr<SampleStore> samples, uint64_t memory,
+                   double average, const FilterBuildingContext& context,
+                   Env* env)
     : filters_(std::move(filters)),
       log_(std::move(log)),
       samples_(std::move(samples)),
       memory_(memory),
+      average_(average),
       env_(env),
       info_log_(context.info_log),
       is_flush_(context.reason == TableFileCreationReason::kFlush ||
@@ -218,7 +220,9 @@ FileBudget::FileBudget(std::shared_ptr<TreeFilters> filters,
       is_bottommost_(context.is_bottommost),
       is_universal_(context.compaction_style == kCompactionStyleUniversal),
       tree_{context.info_log, ColumnFamilyOf(context)} {
-  if (info_log_ == nullptr) tree_ = filters_->FindTree(tree_.column_family);
+  if (memory > 0 && info_log_ == nullptr) {
+    tree_ = filters_->FindTree(tree_.column_family);
+  }
   file_.level = context.level_at_creation;
   const uint64_t machine = MachineMemory();
   if (info_log_ != nullptr && machine > 0 && memory > machine &&
@@ -230,7 +234,7 @@ FileBudget::FileBudget(std::shared_ptr<TreeFilters> filters,
   }
 }
 
-double FileBudget::AverageBits(double otherwise, double min, double max) const {
+double FileBits::AverageBits(double min, double max) const {
   double keys = 0;
   FileFilter before;
   for (const TreeFilters::Tree& tree : filters_->TreesWith(tree_)) {
@@ -240,12 +244,11 @@ double FileBudget::AverageBits(double otherwise, double min, double max) const {
     }
   }
   return keys == 0
-             ? otherwise
+             ? average_
              : std::clamp(8 * static_cast<double>(memory_) / keys, min, max);
 }
 
-void FileBudget::Plan(uint64_t keys, bool more_follow, const Slice& smallest,
-                      const Slice& largest) {
+void FileBits::Plan(bool more_follow, const Slice& largest) {
   std::vector<BudgetedTree> trees;
   BudgetedFile added;
   added.is_flush = is_flush_;
@@ -262,7 +265,8 @@ void FileBudget::Plan(uint64_t keys, bool more_follow, const Slice& smallest,
     std::sort(queries->begin(), queries->end());
   }
   trees.back().is_universal = is_universal_;
-  added.keys_in_range = keys;
+  added.keys_in_range = keys_;
+  uint64_t keys = keys_;
   if (more_follow) {
     keys = std::max(keys,
                     planned_keys_ > 0
@@ -272,8 +276,7 @@ void FileBudget::Plan(uint64_t keys, bool more_follow, const Slice& smallest,
   // What has been counted of this file is planned again.
   added.before.keys -= std::min(added.before.keys, file_.keys);
   added.before.bits -= std::min(added.before.bits, file_.bits);
-  added.file = {file_.level, keys, /*bits=*/0, smallest.ToString(),
-                largest.ToString()};
+  added.file = {file_.level, keys, /*bits=*/0, smallest_, largest.ToString()};
   const BudgetedBits planned = PlanBits(trees, trees.size() - 1, added,
                                         8 * static_cast<double>(memory_));
   planned_keys_ = keys;
@@ -303,16 +306,29 @@ void FileBudget::Plan(uint64_t keys, bool more_follow, const Slice& smallest,
   }
 }
 
-double FileBudget::BitsFor(uint64_t keys, bool more_follow,
-                           const Slice& smallest, const Slice& largest) {
-  if (keys > planned_keys_) Plan(keys, more_follow, smallest, largest);
+double FileBits::BitsFor(uint64_t keys, bool more_follow, const Slice& smallest,
+                         const Slice& largest) {
+  if (keys_ == 0) smallest_ = smallest.ToString();
+  keys_ += keys;
+  if (memory_ == 0) {
+    // Looking at the tree takes time. Groups look again only when the keys have
+    // become twice as many.
+    if (bits_per_key_ == 0 || keys_ >= 2 * planned_keys_) {
+      const std::vector<FileFilter> others = filters_->FiltersOf(tree_);
+      planned_keys_ =
+          more_follow ? std::max(keys_, UsualKeys(others, file_.level)) : keys_;
+      bits_per_key_ = BitsOfFile(
+          others, {file_.level, is_bottommost_, planned_keys_}, average_);
+    }
+    return bits_per_key_;
+  }
+  if (keys_ > planned_keys_) Plan(more_follow, largest);
   if (info_log_ != nullptr) {
-    const uint64_t more = keys - file_.keys;
     const auto bits =
-        static_cast<uint64_t>(bits_per_key_ * static_cast<double>(more));
-    filters_->AddWritten(tree_, {file_.level, more, bits, smallest.ToString(),
-                                 largest.ToString()});
-    file_.keys += more;
+        static_cast<uint64_t>(bits_per_key_ * static_cast<double>(keys));
+    filters_->AddWritten(
+        tree_, {file_.level, keys, bits, smallest_, largest.ToString()});
+    file_.keys += keys;
     file_.bits += bits;
   }
   return bits_per_key_;

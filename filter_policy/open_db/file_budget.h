@@ -145,42 +145,47 @@ struct BudgetLog {
   std::atomic<bool> beyond_memory{false};
 };
 
-// Not thread safe.
-class FileBudget {
+// The bits per key of the filter of one file, whose keys come in groups. Not
+// thread safe.
+class FileBits {
  public:
-  // The budget is `memory` bytes for all trees of `filters`. The log of
+  // The budget is `memory` bytes for all trees of `filters`; or 0, if the
+  // filters of the tree are to have `average` bits per key. The log of
   // `context` outlives this object. It is absent if the filter is built on
-  // trial: the file is then not counted as written, and its column family alone
-  // tells which tree it belongs to.
-  FileBudget(std::shared_ptr<TreeFilters> filters,
-             std::shared_ptr<BudgetLog> log,
-             std::shared_ptr<SampleStore> samples, uint64_t memory,
-             const FilterBuildingContext& context, Env* env);
+  // trial: the file is then not counted as written, and with a budget, its
+  // column family alone tells which tree it belongs to.
+  FileBits(std::shared_ptr<TreeFilters> filters, std::shared_ptr<BudgetLog> log,
+           std::shared_ptr<SampleStore> samples, uint64_t memory,
+           double average, const FilterBuildingContext& context, Env* env);
 
-  // Bits per key over all trees, within the limits; `otherwise` if there are no
-  // files.
-  double AverageBits(double otherwise, double min, double max) const;
+  // Bits per key of a budget over all trees, within the limits; the average if
+  // there are no files.
+  double AverageBits(double min, double max) const;
 
-  // Returns the bits per key, or 0 for no filter, of a file that so far has
-  // `keys` keys in this range. If `more_follow`, it is called again with more
-  // keys: the result changes if they are twice as many as was expected.
+  // Returns the bits per key, or 0 for no filter, of a file that has `keys`
+  // keys more, in this range. If `more_follow`, it is called again: the result
+  // changes if the keys are twice as many as was expected.
   double BitsFor(uint64_t keys, bool more_follow, const Slice& smallest,
                  const Slice& largest);
 
  private:
-  void Plan(uint64_t keys, bool more_follow, const Slice& smallest,
-            const Slice& largest);
+  // Plans the keys so far, of which this is the largest one, in the budget.
+  void Plan(bool more_follow, const Slice& largest);
 
   const std::shared_ptr<TreeFilters> filters_;
   const std::shared_ptr<BudgetLog> log_;
   const std::shared_ptr<SampleStore> samples_;
   const uint64_t memory_;
+  const double average_;
   Env* const env_;
   Logger* const info_log_;
   const bool is_flush_;
   const bool is_bottommost_;
   const bool is_universal_;
   TreeFilters::Tree tree_;
+  // Of the keys so far.
+  uint64_t keys_ = 0;
+  std::string smallest_;
   FileFilter file_;            // as it has been counted
   uint64_t planned_keys_ = 0;  // 0 before the first plan
   double bits_per_key_ = 0;

@@ -173,32 +173,6 @@ Status Parse(const Variant& variant, const std::string& spec,
   return s;
 }
 
-using BitsOfFileFunction = decltype(ProteusSettings::bits_of_file);
-
-// The rule of filter_budget.h for a file.
-BitsOfFileFunction BitsByLevel(std::shared_ptr<TreeFilters> filters,
-                               const FilterBuildingContext& context,
-                               double bits_per_key) {
-  NewFile file;
-  file.level = context.level_at_creation;
-  file.is_bottommost = context.is_bottommost;
-  return [file, filters = std::move(filters), bits_per_key,
-          tree = TreeFilters::Tree{context.info_log, ColumnFamilyOf(context)},
-          bits = 0.0](uint64_t keys, bool more_follow,
-                      const Slice& /*smallest*/,
-                      const Slice& /*largest*/) mutable {
-    // Looking at the tree takes time. Groups look again only when the keys have
-    // become twice as many.
-    if (bits == 0 || keys >= 2 * file.keys) {
-      const std::vector<FileFilter> others = filters->FiltersOf(tree);
-      file.keys =
-          more_follow ? std::max(keys, UsualKeys(others, file.level)) : keys;
-      bits = BitsOfFile(others, file, bits_per_key);
-    }
-    return bits;
-  };
-}
-
 }  // namespace
 
 PolicyType ProteusPolicyType(DesignSpace space) {
@@ -335,29 +309,29 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
   settings.kinds = KindsOf(options.prefix_filter_type);
   settings.keys_alone = options.point_lookups_use_whole_keys;
   settings.demand.price = PriceFor(price);
-  BitsOfFileFunction bits_of_file;
+  const bool has_budget = options.filter_budget_bytes > 0;
   // Files that are written outside of a DB are in no tree.
-  if (options.filter_budget_bytes > 0 && context.level_at_creation >= 0) {
-    const auto budget =
-        std::make_shared<FileBudget>(filters_, budget_log_, Samples(),
-                                     options.filter_budget_bytes, context, env);
-    // RocksDB cuts the files of a compaction by the sizes that it is told
-    // before the bits of the file are known.
-    if (context.level_at_creation > 0) {
+  if (has_budget ? context.level_at_creation >= 0
+                 : options.level_bits == Options::kAutoLevelBits) {
+    // The groups of a file share it.
+    const auto file = std::make_shared<FileBits>(
+        filters_, budget_log_, Samples(), options.filter_budget_bytes,
+        options.bits_per_key, context, env);
+    if (!has_budget) {
+      settings.max_bits_of_file =
+          options.bits_per_key + (context.is_bottommost ? 0 : kMaxTaken);
+    } else if (context.level_at_creation > 0) {
+      // RocksDB cuts the files of a compaction by the sizes that it is told
+      // before the bits of the file are known.
       settings.bits_per_key =
-          budget->AverageBits(options.bits_per_key, Options::kMinBitsPerKey,
-                              Options::kMaxBitsPerKey);
+          file->AverageBits(Options::kMinBitsPerKey, Options::kMaxBitsPerKey);
       settings.max_bits_of_file = settings.bits_per_key + kMaxTaken;
     }
-    bits_of_file = [budget](uint64_t keys, bool more_follow,
-                            const Slice& smallest, const Slice& largest) {
-      return budget->BitsFor(keys, more_follow, smallest, largest);
+    settings.bits_of_file = [file](uint64_t keys, bool more_follow,
+                                   const Slice& smallest,
+                                   const Slice& largest) {
+      return file->BitsFor(keys, more_follow, smallest, largest);
     };
-  } else if (options.filter_budget_bytes == 0 &&
-             options.level_bits == Options::kAutoLevelBits) {
-    bits_of_file = BitsByLevel(filters_, context, options.bits_per_key);
-    settings.max_bits_of_file =
-        options.bits_per_key + (context.is_bottommost ? 0 : kMaxTaken);
   }
   // Filters on trial, which have no log, and files that are written outside of
   // a DB get the best designs.
@@ -368,23 +342,6 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
                                    CapOf(context.table_options),
                                    &settings.memory_is_shared)
                     : std::make_shared<DesignMemory>();
-  if (bits_of_file != nullptr) {
-    // Asks for the keys of the file so far, of which each group knows its own.
-    struct FileSoFar {
-      BitsOfFileFunction bits;
-      uint64_t keys = 0;
-      std::string smallest;
-    };
-    const auto file = std::make_shared<FileSoFar>();
-    file->bits = std::move(bits_of_file);
-    settings.bits_of_file = [file](uint64_t keys, bool more_follow,
-                                   const Slice& smallest,
-                                   const Slice& largest) {
-      if (file->keys == 0) file->smallest = smallest.ToString();
-      file->keys += keys;
-      return file->bits(file->keys, more_follow, file->smallest, largest);
-    };
-  }
   const std::shared_ptr<QueryQueue> queue =
       Samples()->Queue(ColumnFamilyOf(context), env, /*logger=*/nullptr);
   if (options.queries_per_key > 0) {
@@ -406,7 +363,7 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
         },
         task);
   };
-  builders.keep_range = options.filter_budget_bytes > 0;
+  builders.keep_range = has_budget;
   builders.tell_lengths = !settings.keys_alone;
   return builders;
 }
