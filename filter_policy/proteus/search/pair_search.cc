@@ -40,9 +40,14 @@ size_t EndOf(const std::vector<uint32_t>& lengths, uint32_t bits) {
 // each.
 class PairCounts {
  public:
-  // Bin i is for queries that test a number of prefixes in [2^(i-1), 2^i).
+  // Bin i is for queries that test a number of prefixes in [2^(i-1), 2^i), past
+  // the bits that their bounds share. Two bins have the weights of other
+  // queries: those that test one prefix, since their bounds share its bits; and
+  // those that would test too many, and are let through.
   static constexpr size_t kBins = 11;
   static_assert(kMaxPrefixProbes < 1 << (kBins - 1));
+  static constexpr size_t kSingle = 0;
+  static constexpr size_t kTooMany = kBins;
   struct Bin {
     double prefixes = 0;  // that all of its queries test, by weight
     double queries = 0;   // their weight
@@ -54,9 +59,7 @@ class PairCounts {
              const std::vector<uint32_t>& first_lengths,
              const std::vector<uint32_t>& lengths)
       : num_lengths_(lengths.size()),
-        bins_((first_lengths.size() + 1) * num_lengths_ * kBins),
-        single_((first_lengths.size() + 1) * row_size()),
-        too_many_((first_lengths.size() + 1) * row_size()) {
+        bins_((first_lengths.size() + 1) * row_size()) {
     for (size_t c = 0; c < sample.num_before_points; c++) {
       const QueryClass& alike = sample.classes[c];
       const LocatedQuery& any = sample.queries[alike.begin];
@@ -66,17 +69,18 @@ class PairCounts {
       const size_t end_first = EndOf(first_lengths, any.shared());
       // While both bounds are below one prefix of the first length, that length
       // does not matter.
-      const size_t end_common =
-          std::min(end_first, EndOf(first_lengths, any.bounds_shared));
-      Enter({0, end_common}, begin_length, end_single, alike.weight, &single_);
+      const Rows common = {
+          0, std::min(end_first, EndOf(first_lengths, any.bounds_shared))};
+      Enter(common, begin_length, kSingle, 0, alike.weight);
+      Enter(common, end_single, kSingle, 0, -alike.weight);
       for (size_t q = alike.begin; q < alike.end; q++) {
         const LocatedQuery& query = sample.queries[q];
-        if (end_common > 0) {
-          CountFrom({0, end_common}, end_single, query.weight, [&](size_t j) {
+        if (common.end > 0) {
+          CountFrom(common, end_single, query.weight, [&](size_t j) {
             return CountAll(query, alphabets, lengths[j]);
           });
         }
-        for (size_t i = end_common; i < end_first; i++) {
+        for (size_t i = common.end; i < end_first; i++) {
           CountFrom({i, i + 1},
                     std::max(end_single, EndOf(lengths, first_lengths[i])),
                     query.weight, [&](size_t j) {
@@ -89,41 +93,35 @@ class PairCounts {
     SumUp(first_lengths.size());
   }
 
-  // The functions below take the indexes of a first length and of a length.
-
-  // The bins of the queries that test prefixes past the bits that their bounds
-  // share.
+  // The bins at the indexes of a first length and of a length.
   const Bin* BinsOf(size_t first, size_t length) const {
-    return &bins_[(first * num_lengths_ + length) * kBins];
+    return &bins_[first * row_size() + length * kAllBins];
   }
-  // The weight of the queries that test one prefix, since their bounds share
-  // its bits.
-  double SingleOf(size_t first, size_t length) const {
-    return WithoutRounding(single_[first * row_size() + length]);
-  }
-  // The weight of the queries that would test too many, and are let through.
-  double TooManyOf(size_t first, size_t length) const {
-    return WithoutRounding(too_many_[first * row_size() + length]);
+  double WeightOf(size_t first, size_t length, size_t bin) const {
+    return WithoutRounding(BinsOf(first, length)[bin].queries);
   }
 
  private:
+  static constexpr size_t kAllBins = kBins + 1;
   // Indexes of successive first lengths.
   struct Rows {
     size_t begin;
     size_t end;
   };
 
-  size_t row_size() const { return num_lengths_ + 1; }
+  size_t row_size() const { return num_lengths_ * kAllBins; }
 
-  // Enters queries in `sums` at the lengths from `begin` to before `end`.
-  void Enter(Rows rows, size_t begin, size_t end, double weight,
-             std::vector<double>* sums) const {
-    double* const first = &(*sums)[rows.begin * row_size()];
-    double* const past = &(*sums)[rows.end * row_size()];
-    first[begin] += weight;
-    first[end] -= weight;
-    past[begin] -= weight;
-    past[end] += weight;
+  // Enters queries in a bin at a length, if it is one of the lengths.
+  void Enter(Rows rows, size_t length, size_t bin, double prefixes,
+             double weight) {
+    if (length == num_lengths_) return;
+    Bin* const column = &bins_[length * kAllBins + bin];
+    Bin& enter = column[rows.begin * row_size()];
+    enter.prefixes += prefixes;
+    enter.queries += weight;
+    Bin& leave = column[rows.end * row_size()];
+    leave.prefixes -= prefixes;
+    leave.queries -= weight;
   }
 
   // Counts the prefixes of a query, number_of(j) at the length of index j, from
@@ -134,46 +132,34 @@ class PairCounts {
     for (size_t j = begin; j < num_lengths_; j++) {
       const uint64_t prefixes = number_of(j);
       if (prefixes > kMaxPrefixProbes) {
-        Enter(rows, j, num_lengths_, weight, &too_many_);
-        return;
+        return Enter(rows, j, kTooMany, 0, weight);
       }
       if (prefixes == 0) continue;
-      const size_t bin = j * kBins + BitsFor(prefixes);
-      const double all = weight * static_cast<double>(prefixes);
-      Bin& enter = bins_[rows.begin * num_lengths_ * kBins + bin];
-      enter.prefixes += all;
-      enter.queries += weight;
-      Bin& leave = bins_[rows.end * num_lengths_ * kBins + bin];
-      leave.prefixes -= all;
-      leave.queries -= weight;
+      Enter(rows, j, BitsFor(prefixes), weight * static_cast<double>(prefixes),
+            weight);
     }
   }
 
   // Adds to each first length what was entered at those before it and, in the
-  // two vectors of sums, to each length what was entered at the shorter ones.
+  // two bins of weights, to each length what was entered at the shorter ones.
   void SumUp(size_t num_first) {
-    const size_t row_of_bins = num_lengths_ * kBins;
-    for (size_t k = row_of_bins; k < num_first * row_of_bins; k++) {
-      bins_[k].prefixes += bins_[k - row_of_bins].prefixes;
-      bins_[k].queries += bins_[k - row_of_bins].queries;
+    for (size_t k = row_size(); k < num_first * row_size(); k++) {
+      bins_[k].prefixes += bins_[k - row_size()].prefixes;
+      bins_[k].queries += bins_[k - row_size()].queries;
     }
-    for (std::vector<double>* sums : {&single_, &too_many_}) {
-      for (size_t k = row_size(); k < num_first * row_size(); k++) {
-        (*sums)[k] += (*sums)[k - row_size()];
-      }
-      for (size_t i = 0; i < num_first; i++) {
-        double* const row = &(*sums)[i * row_size()];
-        for (size_t j = 1; j < num_lengths_; j++) row[j] += row[j - 1];
+    for (size_t cell = 0; cell < num_first * num_lengths_; cell++) {
+      if (cell % num_lengths_ == 0) continue;
+      for (size_t bin : {kSingle, kTooMany}) {
+        const size_t k = cell * kAllBins + bin;
+        bins_[k].queries += bins_[k - kAllBins].queries;
       }
     }
   }
 
   const size_t num_lengths_;
-  // Each vector has a row for each first length, and one more, where the
-  // queries of the last ones are taken off.
+  // A row for each first length, and one more, where the queries of the last
+  // ones are taken off.
   std::vector<Bin> bins_;
-  std::vector<double> single_;
-  std::vector<double> too_many_;
 };
 
 // The shares of the queries that share at least some number of bits with a key:
@@ -350,7 +336,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
     candidate.trie_bytes = size.bytes;
     if (first > 0) {
       candidate.design.Add(Layer::Trie(first, size.lead));
-      candidate.build_nanos = judge_.BuildNanosOfTrie(candidate.design);
+      candidate.build_nanos = kTrieBuildNanos;
       candidate.fpr = reached.all + judge_.Penalty(reached.promised, bytes);
       least.Add(CostOf(candidate, demand_));
       found->push_back(candidate);
@@ -364,13 +350,14 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
       if (lengths[j] <= first) continue;
       // Queries that share all of the prefix with a key are false positives for
       // certain, as are those that test too many.
-      const double certain = shares[j].all + counts.TooManyOf(i, j) / total;
+      const double certain =
+          shares[j].all + counts.WeightOf(i, j, PairCounts::kTooMany) / total;
       if (certain > least.Most()) continue;
       const uint64_t hashes = statistics_.Prefixes(lengths[j]);
       second.bits = lengths[j];
       // A promised point tests one prefix.
       const double one = points * (reached.points - shares[j].points) +
-                         counts.SingleOf(i, j) / total;
+                         counts.WeightOf(i, j, PairCounts::kSingle) / total;
       for (size_t kind = 0; kind < kinds_.size(); kind++) {
         candidate.design.amq = kinds_[kind];
         if (planned[kind].hashes != hashes) {
