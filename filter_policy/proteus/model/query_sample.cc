@@ -158,49 +158,6 @@ void AddClasses(const CpfprModel& model, size_t begin, size_t end,
   classifier.MoveTo(sample);
 }
 
-// Adds up the weights of groups.
-class GroupFinder {
- public:
-  GroupFinder() { memset(usual_, 0xff, sizeof(usual_)); }
-
-  // Adds queries that test alike: one of them, and the weight of all.
-  void Add(const LocatedQuery& query, const TestedPrefixes& tested,
-           uint32_t sum, double weight) {
-    const QueryGroup group = {
-        std::min(tested.lengths, uint32_t{RatedDesign::kLengths}),
-        static_cast<uint32_t>(std::min(tested.prefixes, kManyPrefixes)), sum,
-        query.is_point(), 0};
-    const size_t index = IndexOf(group);
-    if (index == groups_.size()) groups_.push_back(group);
-    groups_[index].weight += weight;
-  }
-
-  std::vector<QueryGroup> TakeGroups() { return std::move(groups_); }
-
- private:
-  static constexpr uint32_t kNone = ~uint32_t{0};
-
-  // The index of a group, or the number of groups if it is new.
-  size_t IndexOf(const QueryGroup& group) {
-    const size_t next = groups_.size();
-    if (group.tested <= 1) {
-      uint32_t& known = usual_[group.lengths][group.tested][group.sum]
-                              [group.is_point ? 1 : 0];
-      if (known == kNone) known = static_cast<uint32_t>(next);
-      return known;
-    }
-    const uint64_t key = uint64_t{group.tested} << 32 | group.lengths << 8 |
-                         group.sum << 1 | (group.is_point ? 1 : 0);
-    return others_.try_emplace(key, next).first->second;
-  }
-
-  std::vector<QueryGroup> groups_;
-  // The indexes of the groups that test one prefix or none, which most queries
-  // do, by all that tells them apart; and those of the others.
-  uint32_t usual_[RatedDesign::kLengths + 1][2][kNumSums][2];
-  std::unordered_map<uint64_t, size_t> others_;
-};
-
 // The rates of the queries of a class, by weight, in a design of two sets.
 double RatesOfClass(const QuerySample& sample, const QueryClass& alike,
                     const RatedDesign& rated) {
@@ -260,22 +217,48 @@ QueryGroups MakeQueryGroups(const CpfprModel& model, const QuerySample& sample,
   if (end == 0) return found;
   const ByteAlphabets& alphabets = AlphabetsOf(design, model.statistics());
   const PrefixLayers layers(design);
-  GroupFinder finder;
+  std::vector<QueryGroup>& groups = found.groups;
+  // The indexes of the groups that test one prefix or none, which most queries
+  // do, by all that tells them apart; and those of the others.
+  constexpr uint32_t kNone = ~uint32_t{0};
+  uint32_t usual[RatedDesign::kLengths + 1][2][kNumSums][2];
+  memset(usual, 0xff, sizeof(usual));
+  std::unordered_map<uint64_t, size_t> others;
+  // Adds queries that test alike: one of them, and the weight of all.
+  const auto add = [&](const LocatedQuery& query, const TestedPrefixes& tested,
+                       uint32_t sum, double weight) {
+    const QueryGroup group = {
+        std::min(tested.lengths, uint32_t{RatedDesign::kLengths}),
+        static_cast<uint32_t>(std::min(tested.prefixes, kManyPrefixes)), sum,
+        query.is_point(), 0};
+    const size_t point = group.is_point ? 1 : 0;
+    size_t index = groups.size();
+    if (group.tested <= 1) {
+      uint32_t& known = usual[group.lengths][group.tested][sum][point];
+      if (known == kNone) known = static_cast<uint32_t>(index);
+      index = known;
+    } else {
+      const uint64_t key =
+          uint64_t{group.tested} << 32 | group.lengths << 8 | sum << 1 | point;
+      index = others.try_emplace(key, index).first->second;
+    }
+    if (index == groups.size()) groups.push_back(group);
+    groups[index].weight += weight;
+  };
   for (size_t i = 0; i < end; i++) {
     const QueryClass& alike = sample.classes[i];
     const LocatedQuery& any = sample.queries[alike.begin];
     TestedPrefixes tested = {};
     if (PrefixesTestedByAll(any, layers, &tested)) {
-      finder.Add(any, tested, alike.sum, alike.weight);
+      add(any, tested, alike.sum, alike.weight);
       continue;
     }
     for (size_t j = alike.begin; j < alike.end; j++) {
       const LocatedQuery& query = sample.queries[j];
-      finder.Add(query, PrefixesTestedBy(query, layers, alphabets), alike.sum,
-                 query.weight);
+      add(query, PrefixesTestedBy(query, layers, alphabets), alike.sum,
+          query.weight);
     }
   }
-  found.groups = finder.TakeGroups();
   return found;
 }
 
