@@ -46,105 +46,25 @@ uint64_t MixWord(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 32;
 }
 
-// Puts queries into classes, in the order in which they come.
-class Classifier {
- public:
-  // `most` is the number of queries that may come.
-  explicit Classifier(size_t most) : class_places_(most), query_places_(most) {
-    queries_.reserve(most);
-    class_of_.reserve(most);
-  }
-
-  // Adds a query that counts in a sum.
-  void Add(const LocatedQuery& query, uint32_t sum) {
-    const uint64_t hash =
-        MixWord(MixWord(uint64_t{query.lo_shared} << 32 | query.hi_shared,
-                        uint64_t{query.bounds_shared} << 32 | query.bytes),
-                sum);
-    const uint32_t number = FindClass(query, sum, hash);
-    classes_[number].weight += query.weight;
-    uint32_t& place =
-        query_places_.Find(MixWord(MixWord(hash, query.lo_rest), query.hi_rest),
-                           [&](uint32_t other) {
-                             return class_of_[other] == number &&
-                                    queries_[other].lo_rest == query.lo_rest &&
-                                    queries_[other].hi_rest == query.hi_rest;
-                           });
-    if (place != Places::kNone) {
-      queries_[place].weight += query.weight;
-      return;
-    }
-    place = static_cast<uint32_t>(queries_.size());
-    queries_.push_back(query);
-    class_of_.push_back(number);
-  }
-
-  // Moves the classes to a sample, with the queries of each side by side.
-  void MoveTo(QuerySample* sample) {
-    const std::vector<uint32_t> order = Order();
-    std::vector<size_t> sizes(classes_.size());
-    for (uint32_t number : class_of_) sizes[number]++;
-    size_t place = sample->queries.size();
-    for (uint32_t number : order) {
-      classes_[number].begin = classes_[number].end = place;
-      place += sizes[number];
-    }
-    sample->queries.resize(place);
-    for (size_t i = 0; i < queries_.size(); i++) {
-      sample->queries[classes_[class_of_[i]].end++] = queries_[i];
-    }
-    for (uint32_t number : order) sample->classes.push_back(classes_[number]);
-  }
-
- private:
-  // The number of the class of a query, which is new if there is none.
-  uint32_t FindClass(const LocatedQuery& query, uint32_t sum, uint64_t hash) {
-    uint32_t& number = class_places_.Find(hash, [&](uint32_t other) {
-      const LocatedQuery& first = queries_[classes_[other].begin];
-      return first.lo_shared == query.lo_shared &&
-             first.hi_shared == query.hi_shared &&
-             first.bounds_shared == query.bounds_shared &&
-             first.bytes == query.bytes && classes_[other].sum == sum;
-    });
-    if (number == Places::kNone) {
-      number = static_cast<uint32_t>(classes_.size());
-      classes_.push_back({0, sum, queries_.size(), 0});
-    }
-    return number;
-  }
-
-  // Classes that most designs do not resolve come first: a sum over the classes
-  // is then known early to be large.
-  std::vector<uint32_t> Order() const {
-    std::vector<uint32_t> order(classes_.size());
-    std::iota(order.begin(), order.end(), 0);
-    const auto rank = [this](uint32_t number) {
-      const LocatedQuery& any = queries_[classes_[number].begin];
-      return std::make_tuple(any.bounds_shared, ~any.shared(), number);
-    };
-    std::sort(order.begin(), order.end(),
-              [&rank](uint32_t a, uint32_t b) { return rank(a) < rank(b); });
-    return order;
-  }
-
-  Places class_places_;
-  Places query_places_;
-  // Until they are moved, a class begins with the index of its first query
-  // among these.
-  std::vector<QueryClass> classes_;
-  std::vector<LocatedQuery> queries_;
-  std::vector<uint32_t> class_of_;  // the queries
-};
-
-// Adds the classes of every step-th of a model's queries in [begin, end).
+// Adds the classes of every step-th of a model's queries in [begin, end), with
+// the queries of each side by side.
 void AddClasses(const CpfprModel& model, size_t begin, size_t end,
                 bool are_points, QuerySample* sample) {
   if (begin == end) return;
   const size_t step = sample->step;
+  const size_t most = (end - begin + step - 1) / step;
+  Places class_places(most);
+  Places query_places(most);
+  // Both are in the order in which they come. A class begins with the index of
+  // its first query among these.
+  std::vector<QueryClass> classes;
+  std::vector<LocatedQuery> queries;
+  std::vector<uint32_t> class_of;  // the queries
+  queries.reserve(most);
+  class_of.reserve(most);
   // Bounds are looked at behind what they share, which does not tell queries
   // apart. With alphabets, all of the byte counts in which they part.
   const bool any_bytes = model.statistics().alphabets().AreAny();
-  Classifier classifier((end - begin + step - 1) / step);
   for (size_t i = begin; i < end; i += step) {
     LocatedQuery query = model.queries()[i];
     if (any_bytes && !query.is_point()) {
@@ -152,10 +72,62 @@ void AddClasses(const CpfprModel& model, size_t begin, size_t end,
       query.lo_rest &= behind;
       query.hi_rest &= behind;
     }
-    classifier.Add(
-        query, static_cast<uint32_t>(are_points ? kPointsSum : SumOf(query)));
+    const auto sum =
+        static_cast<uint32_t>(are_points ? kPointsSum : SumOf(query));
+    const uint64_t hash =
+        MixWord(MixWord(uint64_t{query.lo_shared} << 32 | query.hi_shared,
+                        uint64_t{query.bounds_shared} << 32 | query.bytes),
+                sum);
+    uint32_t& number = class_places.Find(hash, [&](uint32_t other) {
+      const LocatedQuery& first = queries[classes[other].begin];
+      return first.lo_shared == query.lo_shared &&
+             first.hi_shared == query.hi_shared &&
+             first.bounds_shared == query.bounds_shared &&
+             first.bytes == query.bytes && classes[other].sum == sum;
+    });
+    if (number == Places::kNone) {
+      number = static_cast<uint32_t>(classes.size());
+      classes.push_back({0, sum, queries.size(), 0});
+    }
+    classes[number].weight += query.weight;
+    uint32_t& place =
+        query_places.Find(MixWord(MixWord(hash, query.lo_rest), query.hi_rest),
+                          [&](uint32_t other) {
+                            return class_of[other] == number &&
+                                   queries[other].lo_rest == query.lo_rest &&
+                                   queries[other].hi_rest == query.hi_rest;
+                          });
+    if (place != Places::kNone) {
+      queries[place].weight += query.weight;
+      continue;
+    }
+    place = static_cast<uint32_t>(queries.size());
+    queries.push_back(query);
+    class_of.push_back(number);
   }
-  classifier.MoveTo(sample);
+
+  // Classes that most designs do not resolve come first: a sum over the classes
+  // is then known early to be large.
+  std::vector<uint32_t> order(classes.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto rank = [&](uint32_t number) {
+    const LocatedQuery& any = queries[classes[number].begin];
+    return std::make_tuple(any.bounds_shared, ~any.shared(), number);
+  };
+  std::sort(order.begin(), order.end(),
+            [&rank](uint32_t a, uint32_t b) { return rank(a) < rank(b); });
+  std::vector<size_t> sizes(classes.size());
+  for (uint32_t number : class_of) sizes[number]++;
+  size_t place = sample->queries.size();
+  for (uint32_t number : order) {
+    classes[number].begin = classes[number].end = place;
+    place += sizes[number];
+  }
+  sample->queries.resize(place);
+  for (size_t i = 0; i < queries.size(); i++) {
+    sample->queries[classes[class_of[i]].end++] = queries[i];
+  }
+  for (uint32_t number : order) sample->classes.push_back(classes[number]);
 }
 
 // The rates of the queries of a class, by weight, in a design of two sets.

@@ -86,7 +86,11 @@ class DesignSearch {
     if (demand_.price < kUsualPrice) judge_.CountTests(bytes, candidate);
   }
   void Race(uint64_t bytes, std::vector<DesignCandidate>* found) const;
-  void AddWholeKeys(uint64_t bytes, std::vector<DesignCandidate>* found) const;
+  // Adds a layer with each kind of sets, behind a set of whole keys if these
+  // have a share. A query tests so many prefixes, roughly.
+  void AddOfEachKind(const Layer& layer, double key_share, double tests,
+                     uint64_t bytes, size_t num_queries,
+                     std::vector<DesignCandidate>* found) const;
   // Adds designs, each with a set of whole keys in these shares of the memory
   // of its sets.
   void AddKeySets(const std::vector<DesignCandidate>& designs,

@@ -433,10 +433,10 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
                                 : std::max<int>(1, statistics_.max_bits() / 32);
   for (DesignCandidate& best : grid) {
     // Rates on so few queries may be too high by two standard errors.
-    const double rate = std::min(best.fpr, 1.0);
-    const double error =
-        std::sqrt(rate * (1 - rate) / static_cast<double>(kGridQueries));
-    if (best.fpr - 2 * error > least + demand_.MaxRateForTime()) continue;
+    if (best.fpr - TwoStandardErrors(best.fpr, kGridQueries) >
+        least + demand_.MaxRateForTime()) {
+      continue;
+    }
     steps.Climb(farthest_step, &best);
     found->push_back(best);
   }
