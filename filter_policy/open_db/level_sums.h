@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "filter_policy/query_demand.h"
@@ -385,8 +386,8 @@ struct FileState {
 // A column family, at one moment.
 struct FamilyState {
   std::vector<FileState> open_files;
-  std::map<int, FileCounts> closed_files;  // by level
-  std::map<int, GetCounts> gets;           // by level, in open or closed files
+  // By level: the counts of closed files, and Gets in open or closed files.
+  std::map<int, std::pair<FileCounts, GetCounts>> levels;
   BuildCounts builds;
   RefreshCounts refreshes;
 };
@@ -416,8 +417,16 @@ struct LevelSums {
 
   void Add(const FileState& file);
 
-  double BitsPerKey() const;    // 0 if there are no keys
-  double PredictedFpr() const;  // the mean by keys; negative if unknown
+  // 0 if there are no keys.
+  double BitsPerKey() const {
+    return keys == 0 ? 0
+                     : 8 * static_cast<double>(filter_bytes) /
+                           static_cast<double>(keys);
+  }
+  // The mean by keys; negative if unknown.
+  double PredictedFpr() const {
+    return predicted_keys == 0 ? -1 : predicted_positives / predicted_keys;
+  }
 };
 
 // Returns the sums by level, which is -1 if unknown. Adds all files to

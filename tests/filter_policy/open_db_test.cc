@@ -292,11 +292,11 @@ TEST(DBSessionTest, AColumnFamilyAfterAnotherStartsAfresh) {
   for (int i = 0; i < 3; i++) {
     const auto file = Open(Describe(1, /*family=*/0, std::to_string(i)));
     EXPECT_TRUE(file->NewBackoff().ShouldWait()) << i;
-    EXPECT_TRUE(State().closed_files.empty()) << i;
+    EXPECT_TRUE(State().levels.empty()) << i;
     Count(SeekKind::kOpen, SeekEvent::kPassed, 1, file.get());
     LearnNotToWait(file.get());
   }
-  EXPECT_EQ(1u, State().closed_files.size());
+  EXPECT_EQ(1u, State().levels.size());
 }
 
 TEST(DBSessionTest, FamiliesInAFolder) {
