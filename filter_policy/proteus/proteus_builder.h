@@ -137,7 +137,7 @@ class ProteusBuilder : public RangeFilterBuilder {
   Status Search(const KeyStatistics& statistics, FilePrior* prior);
   double CostInUnits(const CpfprModel& model, const ProteusDesign& design,
                      uint64_t trie_bytes) const;
-  void ChooseUnits(const CpfprModel& model, const DesignSearch& search);
+  void ChooseUnits(const CpfprModel& model, const DesignSearch* search);
   void ReportDesign(const CpfprModel& model, const SamplesOfFile& samples,
                     double predicted);
 
