@@ -100,7 +100,9 @@ double RatedDesign::ProbabilityOfTwoSets(const LocatedQuery& query) const {
                        CountRight(query, alphabets, first, bits));
   // The filter tests no prefixes beyond its limit.
   if (tested > kMaxPrefixProbes) return 1;
-  const uint64_t between = regions - CountEnds(query, alphabets, first);
+  // The first and the last region count if they are possible.
+  const uint64_t between = regions - CountLeft(query, alphabets, first, first) -
+                           CountRight(query, alphabets, first, first);
   if (between > 0) {
     const uint64_t whole = alphabets.CountBelow(first, bits);
     const auto most = static_cast<uint64_t>((kMaxPrefixProbes - tested) /

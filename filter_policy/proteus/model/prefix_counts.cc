@@ -81,12 +81,6 @@ uint64_t CountRight(const LocatedQuery& query, const ByteAlphabets& alphabets,
                       bits);
 }
 
-uint64_t CountEnds(const LocatedQuery& query, const ByteAlphabets& alphabets,
-                   uint32_t first) {
-  return CountBetween(query, alphabets, query.lo_rest, query.lo_rest, first) +
-         CountBetween(query, alphabets, query.hi_rest, query.hi_rest, first);
-}
-
 uint64_t HashesOf(const Layer& set, const KeyStatistics& statistics) {
   return set.kind == Layer::Kind::kKeys
              ? statistics.num_keys()

@@ -36,14 +36,12 @@ uint64_t CountTested(const LocatedQuery& query, const ByteAlphabets& alphabets,
                      uint32_t first, uint32_t bits);
 
 // The prefixes below the first of the prefixes of `first` bits, |L|, and below
-// the last one, |R|; and how many of these two prefixes are possible.
+// the last one, |R|.
 // REQUIRES: the bounds lie below different ones
 uint64_t CountLeft(const LocatedQuery& query, const ByteAlphabets& alphabets,
                    uint32_t first, uint32_t bits);
 uint64_t CountRight(const LocatedQuery& query, const ByteAlphabets& alphabets,
                     uint32_t first, uint32_t bits);
-uint64_t CountEnds(const LocatedQuery& query, const ByteAlphabets& alphabets,
-                   uint32_t first);
 
 // A plan for each layer; that of a trie is none. A filter of a given size is
 // shared: the trie takes what it needs, a set with a share gets that, and the

@@ -27,14 +27,6 @@ constexpr size_t kMaxBesideSamples = 32;
 // The factor for queries with a promise, since that is a low rate.
 constexpr double kPartsOfPromise = 4;
 
-// The usual number of queries of a kind.
-size_t QueriesOfKind(size_t num_keys, size_t num_samples) {
-  return std::min(
-      {std::max(num_keys / kKeysPerQuery, kMinOfKind),
-       kMaxOfKindPerKey * num_keys,
-       num_samples < kManySamples ? kMaxOfKind : kMaxBesideSamples});
-}
-
 // A key in whose place a query may be, and the bits that it shares with the
 // nearer of its neighbors.
 struct PlaceOfKey {
@@ -97,7 +89,10 @@ class PriorMixture {
   PriorMixture(const KeyStore& keys, const KeyStatistics& statistics,
                size_t num_samples, bool prefixes_only)
       : source_(keys, statistics, prefixes_only),
-        of_kind_(QueriesOfKind(keys.size(), num_samples)) {}
+        of_kind_(std::min(
+            {std::max(keys.size() / kKeysPerQuery, kMinOfKind),
+             kMaxOfKindPerKey * keys.size(),
+             num_samples < kManySamples ? kMaxOfKind : kMaxBesideSamples})) {}
 
   std::vector<LocatedQuery> Make() {
     AddPointsAlike(2);
@@ -248,7 +243,7 @@ class PriorMixture {
   }
 
   PriorSource source_;
-  const size_t of_kind_;
+  const size_t of_kind_;  // the usual number of queries of a kind
   std::vector<LocatedQuery> queries_;
   std::vector<PlaceOfKey> places_;
   double all_ = 0;    // the weight of all kinds so far
