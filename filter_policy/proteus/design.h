@@ -34,7 +34,6 @@
 
 #include "filter_policy/amq/amq.h"
 #include "filter_policy/bits/key_digest.h"
-#include "filter_policy/query_demand.h"
 #include "filter_policy/range_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -8,7 +8,6 @@
 #include <type_traits>
 #include <unordered_map>
 
-#include "filter_policy/filter_block.h"
 #include "rocksdb/convenience.h"
 #include "util/string_util.h"
 

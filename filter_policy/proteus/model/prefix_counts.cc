@@ -3,7 +3,6 @@
 #include "filter_policy/proteus/model/prefix_counts.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace ROCKSDB_NAMESPACE::protean {
 

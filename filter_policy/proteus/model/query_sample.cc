@@ -7,7 +7,6 @@
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
-#include <utility>
 
 #include "filter_policy/proteus/model/prefix_counts.h"
 

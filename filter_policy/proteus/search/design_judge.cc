@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "filter_policy/amq/bloom.h"
 #include "filter_policy/proteus/prior/prior.h"
 #include "util/bloom_impl.h"
 

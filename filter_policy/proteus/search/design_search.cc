@@ -3,7 +3,6 @@
 #include "filter_policy/proteus/search/design_search.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace ROCKSDB_NAMESPACE::protean {
