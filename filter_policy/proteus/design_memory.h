@@ -2,11 +2,8 @@
 
 //  The designs of the last files, which the next file may keep, if its keys and
 //  samples look like those that the design was searched for, and the rates are
-//  as promised. A search takes tens of milliseconds, and a check one or two.
-//  Some files are searched in any case: one in kMinUses, and fewer each time
-//  that the search finds nothing better, down to one in kMaxUses. The groups of
-//  a large file (proteus_builder.h) count as files here.
-//  (docs/internals/proteus.md, "Designs are kept")
+//  as promised (docs/internals/proteus.md, "Designs are kept"). The groups of a
+//  large file (proteus_builder.h) count as files here.
 
 #pragma once
 
