@@ -129,26 +129,6 @@ void AddClasses(const CpfprModel& model, size_t begin, size_t end,
   for (uint32_t number : order) sample->classes.push_back(classes[number]);
 }
 
-// The rates of the queries of a class, by weight, in a design of two sets.
-double RatesOfClass(const QuerySample& sample, const QueryClass& alike,
-                    const RatedDesign& rated) {
-  const LocatedQuery& any = sample.queries[alike.begin];
-  const uint32_t bits = rated.layers.inner.bits;
-  if (any.shared() >= bits) return alike.weight;
-  double rates = 0;
-  if (bits <= any.bounds_shared) {
-    // One prefix of each length is tested.
-    rates = alike.weight * rated.second_rate;
-    return any.shared() < rated.layers.first_bits ? rates * rated.first_rate
-                                                  : rates;
-  }
-  for (size_t i = alike.begin; i < alike.end; i++) {
-    const LocatedQuery& query = sample.queries[i];
-    rates += query.weight * rated.ProbabilityOfTwoSets(query);
-  }
-  return rates;
-}
-
 }  // namespace
 
 QuerySample MakeQuerySample(const CpfprModel& model, size_t step) {
@@ -254,13 +234,27 @@ DesignRates RatesOfTwoSets(const CpfprModel& model, const QuerySample& sample,
                            const ProteusDesign& design, const LayerPlans& plans,
                            double most) {
   const RatedDesign rated(design, plans, model.statistics());
+  const uint32_t bits = rated.layers.inner.bits;
   const double total = sample.shared.total();
   const double most_weight = most * total;
   RateSums sums;
   double found = 0;
   for (size_t i = 0; i < sample.num_before_points; i++) {
     const QueryClass& alike = sample.classes[i];
-    const double rates = RatesOfClass(sample, alike, rated);
+    const LocatedQuery& any = sample.queries[alike.begin];
+    double rates = 0;  // of its queries, by weight
+    if (any.shared() >= bits) {
+      rates = alike.weight;
+    } else if (bits <= any.bounds_shared) {
+      // One prefix of each length is tested.
+      rates = alike.weight * rated.second_rate;
+      if (any.shared() < rated.layers.first_bits) rates *= rated.first_rate;
+    } else {
+      for (size_t q = alike.begin; q < alike.end; q++) {
+        const LocatedQuery& query = sample.queries[q];
+        rates += query.weight * rated.ProbabilityOfTwoSets(query);
+      }
+    }
     sums[alike.sum].Add({rates, alike.weight});
     found += rates;
     if (found > most_weight) return {found / total, 0, 0};

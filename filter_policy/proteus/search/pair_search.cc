@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "filter_policy/proteus/model/prefix_counts.h"
 #include "filter_policy/proteus/search/design_judge.h"
@@ -193,16 +194,14 @@ void AddBins(const PairCounts::Bin* bins, double total, double rate_of_set,
   }
 }
 
-// Queries that the steps look at.
-constexpr size_t kTwoSetQueries = 1024;
-
 // Lengths that are spread evenly, and those where queries part from the keys.
 std::vector<uint32_t> GridOfLengths(const CpfprModel& model) {
   constexpr size_t kGrid = 16;
   constexpr size_t kQuantiles = 5;
   const KeyStatistics& statistics = model.statistics();
   const uint32_t max_bits = statistics.max_bits();
-  std::vector<uint32_t> lengths = SpreadLengths(1, max_bits, kGrid);
+  const std::vector<uint32_t> spread = SpreadLengths(1, max_bits, kGrid);
+  std::set<uint32_t> lengths(spread.begin(), spread.end());
   std::vector<uint32_t> shared;
   for (const LocatedQuery& query : model.queries()) {
     shared.push_back(query.shared());
@@ -210,96 +209,40 @@ std::vector<uint32_t> GridOfLengths(const CpfprModel& model) {
   std::sort(shared.begin(), shared.end());
   for (size_t i = 0; i < kQuantiles; i++) {
     const uint32_t bits = shared[shared.size() * i / kQuantiles];
-    if (bits < max_bits) lengths.push_back(bits + 1);
+    if (bits < max_bits) lengths.insert(bits + 1);
     // Digits and letters end with their byte.
     if (statistics.longest_key() > 8 && 8 * (bits / 8 + 1) <= max_bits) {
-      lengths.push_back(8 * (bits / 8 + 1));
+      lengths.insert(8 * (bits / 8 + 1));
     }
   }
-  std::sort(lengths.begin(), lengths.end());
-  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
-  return lengths;
+  return {lengths.begin(), lengths.end()};
 }
 
-// Steps from designs of two sets to better neighbors, in lengths and in how the
-// memory is shared.
-class TwoSetsClimb {
- public:
-  TwoSetsClimb(const DesignJudge& judge, uint64_t bytes, uint32_t max_bits)
-      : judge_(judge), bytes_(bytes), max_bits_(max_bits) {}
-
-  // Goes on to better neighbors as long as there are any.
-  void Climb(int farthest_step, DesignCandidate* best) {
-    Evaluate(best, std::numeric_limits<double>::infinity());
-    for (int distance = farthest_step; distance > 0; distance /= 2) {
-      for (bool better = true; better;) {
-        better = false;
-        for (const Step& step : kSteps) {
-          DesignCandidate next = *best;
-          if (!Move(step, distance, &next.design)) continue;
-          Evaluate(&next, best->fpr);
-          if (next.fpr < best->fpr) {
-            *best = next;
-            better = true;
-          }
-        }
-      }
-    }
-  }
-
- private:
-  static constexpr double kShareStep = 0.1;
-  static constexpr double kMinShare = 0.15;
-  struct Step {
-    int first;
-    int second;
-    double share;
-  };
-  static constexpr Step kSteps[] = {{-1, 0, 0}, {1, 0, 0}, {0, -1, 0},
-                                    {0, 1, 0},  {1, 1, 0}, {-1, -1, 0},
-                                    {0, 0, 1},  {0, 0, -1}};
-
-  // False if there is no such design.
-  bool Move(const Step& step, int distance, ProteusDesign* design) const {
-    Layer& outer = (*design)[0];
-    Layer& inner = (*design)[1];
-    const int64_t first = int64_t{outer.bits} + int64_t{step.first} * distance;
-    const int64_t second =
-        int64_t{inner.bits} + int64_t{step.second} * distance;
-    const double share = outer.share + kShareStep * step.share;
-    if (first < 1 || second <= first || second > max_bits_ ||
-        share < kMinShare || share > 1 - kMinShare) {
-      return false;
-    }
-    outer.bits = static_cast<uint32_t>(first);
-    inner.bits = static_cast<uint32_t>(second);
-    outer.share = share;
-    return true;
-  }
-
-  void Evaluate(DesignCandidate* candidate, double most) {
-    const ProteusDesign& design = candidate->design;
-    const auto [rate, is_new] = known_.try_emplace(
-        {int64_t{static_cast<uint8_t>(design.amq)}, design[0].bits,
-         design[1].bits, std::lround(design[0].share / kShareStep)});
-    // A design that is not good enough has a lower rate here, which may have to
-    // be found again.
-    if (is_new || (rate->second < 0 && -rate->second <= most)) {
-      const bool is_exact =
-          judge_.Evaluate(bytes_, kTwoSetQueries, candidate, most);
-      rate->second = is_exact ? candidate->fpr : -candidate->fpr;
-    }
-    candidate->fpr = std::abs(rate->second);
-  }
-
-  const DesignJudge& judge_;
-  const uint64_t bytes_;
-  const uint32_t max_bits_;
-  // Searches from several starts meet, and turn back to where they were: the
-  // rates by the kind, the lengths and the share. Those that are not exact are
-  // negative.
-  std::map<std::array<int64_t, 4>, double> known_;
+// Moves a design of two sets to a neighbor, in lengths or in how the memory is
+// shared. False if there is none.
+constexpr double kShareStep = 0.1;
+struct Step {
+  int first;
+  int second;
+  double share;
 };
+bool Move(const Step& step, int distance, uint32_t max_bits,
+          ProteusDesign* design) {
+  constexpr double kMinShare = 0.15;
+  Layer& outer = (*design)[0];
+  Layer& inner = (*design)[1];
+  const int64_t first = int64_t{outer.bits} + int64_t{step.first} * distance;
+  const int64_t second = int64_t{inner.bits} + int64_t{step.second} * distance;
+  const double share = outer.share + kShareStep * step.share;
+  if (first < 1 || second <= first || second > max_bits || share < kMinShare ||
+      share > 1 - kMinShare) {
+    return false;
+  }
+  outer.bits = static_cast<uint32_t>(first);
+  inner.bits = static_cast<uint32_t>(second);
+  outer.share = share;
+  return true;
+}
 
 }  // namespace
 
@@ -426,7 +369,26 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   for (const DesignCandidate& other : *found) {
     least = std::min(least, other.fpr);
   }
-  TwoSetsClimb steps(judge_, bytes, statistics_.max_bits());
+  // Searches from several starts meet, and turn back to where they were: the
+  // rates by the kind, the lengths and the share. Those that are not exact are
+  // negative.
+  std::map<std::array<int64_t, 4>, double> known;
+  const auto evaluate = [&](double most, DesignCandidate* candidate) {
+    // Queries that the steps look at.
+    constexpr size_t kTwoSetQueries = 1024;
+    const ProteusDesign& design = candidate->design;
+    const auto [rate, is_new] = known.try_emplace(
+        {int64_t{static_cast<uint8_t>(design.amq)}, design[0].bits,
+         design[1].bits, std::lround(design[0].share / kShareStep)});
+    // A design that is not good enough has a lower rate here, which may have to
+    // be found again.
+    if (is_new || (rate->second < 0 && -rate->second <= most)) {
+      const bool is_exact =
+          judge_.Evaluate(bytes, kTwoSetQueries, candidate, most);
+      rate->second = is_exact ? candidate->fpr : -candidate->fpr;
+    }
+    candidate->fpr = std::abs(rate->second);
+  };
   // Digits and letters take whole bytes.
   const int farthest_step = statistics_.longest_key() > 8
                                 ? 16
@@ -437,7 +399,27 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
         least + demand_.MaxRateForTime()) {
       continue;
     }
-    steps.Climb(farthest_step, &best);
+    evaluate(std::numeric_limits<double>::infinity(), &best);
+    // Goes on to better neighbors as long as there are any.
+    for (int distance = farthest_step; distance > 0;) {
+      const double before = best.fpr;
+      for (const Step& step : {Step{-1, 0, 0},
+                               {1, 0, 0},
+                               {0, -1, 0},
+                               {0, 1, 0},
+                               {1, 1, 0},
+                               {-1, -1, 0},
+                               {0, 0, 1},
+                               {0, 0, -1}}) {
+        DesignCandidate next = best;
+        if (!Move(step, distance, statistics_.max_bits(), &next.design)) {
+          continue;
+        }
+        evaluate(best.fpr, &next);
+        if (next.fpr < best.fpr) best = next;
+      }
+      if (best.fpr >= before) distance /= 2;
+    }
     found->push_back(best);
   }
 }
