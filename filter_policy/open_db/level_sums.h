@@ -205,10 +205,8 @@ class SharedSeekCounts {
 //
 // Counting must not slow down reads, so no two threads write to the same
 // memory: for each level, each thread has a row of counters, and a reader of
-// the sums adds up the rows of all threads. Where RocksDB's table asks the
-// filter, it counts the answer in the thread's perf context; the table's
-// reader, which knows the level and what was found, looks there. Below
-// RocksDB's default perf level, kEnableCount, Gets have no answer.
+// the sums adds up the rows of all threads (docs/internals/reads.md, "Counting
+// what filters do").
 
 // Reads of files by Get and MultiGet.
 struct GetCounts {
