@@ -164,8 +164,8 @@ double BitsOfFileNow(const ProteanFilterPolicy& policy,
   context.column_family_name = tree.column_family;
   context.level_at_creation = file.level;
   context.reason = TableFileCreationReason::kCompaction;
-  return FileBits(filters, std::make_shared<BudgetLog>(), policy.Samples(),
-                  policy.FilterMemory(), /*average=*/0, context, env)
+  return FileBits(filters, policy.Samples(), policy.FilterMemory(),
+                  /*average=*/0, context, env)
       .BitsFor(file.keys, /*more_follow=*/false, file.smallest, file.largest);
 }
 
@@ -204,12 +204,10 @@ uint64_t MachineMemory() {
 }  // namespace
 
 FileBits::FileBits(std::shared_ptr<TreeFilters> filters,
-                   std::shared_ptr<BudgetLog> log,
                    std::shared_ptr<SampleStore> samples, uint64_t memory,
                    double average, const FilterBuildingContext& context,
                    Env* env)
     : filters_(std::move(filters)),
-      log_(std::move(log)),
       samples_(std::move(samples)),
       memory_(memory),
       average_(average),
@@ -226,7 +224,7 @@ FileBits::FileBits(std::shared_ptr<TreeFilters> filters,
   file_.level = context.level_at_creation;
   const uint64_t machine = MachineMemory();
   if (info_log_ != nullptr && machine > 0 && memory > machine &&
-      !log_->beyond_memory.exchange(true)) {
+      !filters_->told_beyond_memory.exchange(true)) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,
         "Protean: filter_budget_bytes=%" PRIu64 " is more than the %" PRIu64
         " bytes of memory that this machine has; filters may take all of it",
@@ -286,7 +284,7 @@ void FileBits::Plan(bool more_follow, const Slice& largest) {
                       : planned.per_key;
   if (info_log_ == nullptr) return;
   filters_->Expect(tree_, planned.expected_keys);
-  if (bits_per_key_ == 0 && !log_->without_filter.exchange(true)) {
+  if (bits_per_key_ == 0 && !filters_->told_without_filter.exchange(true)) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,
         "Protean: filter_budget_bytes=%" PRIu64
         " is used up, so that a file of level %d in column family %s gets no "
@@ -296,7 +294,7 @@ void FileBits::Plan(bool more_follow, const Slice& largest) {
   }
   constexpr double kMuch = 0.2;  // more than growth alone does
   if (planned.excess > kMuch * 8 * static_cast<double>(memory_) &&
-      !log_->exceeded.exchange(true)) {
+      !filters_->told_exceeded.exchange(true)) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,
         "Protean: filter_budget_bytes=%" PRIu64
         " is exceeded by %.0f bytes, because older files have the filters of a "

@@ -89,6 +89,11 @@ class TreeFilters : public std::enable_shared_from_this<TreeFilters> {
     states_[tree].plan = std::move(files);
   }
 
+  // What the log has been told about a budget, each once.
+  std::atomic<bool> told_without_filter{false};
+  std::atomic<bool> told_exceeded{false};
+  std::atomic<bool> told_beyond_memory{false};
+
  private:
   using Lock = std::lock_guard<std::mutex>;
   using Files = std::list<std::shared_ptr<const FileFilter>>;
@@ -138,13 +143,6 @@ std::shared_ptr<TreeFilters> PlanTree(const ProteanFilterPolicy& policy,
 
 // ---- File budget ----
 
-// What the log has been told about a budget, each once.
-struct BudgetLog {
-  std::atomic<bool> without_filter{false};
-  std::atomic<bool> exceeded{false};
-  std::atomic<bool> beyond_memory{false};
-};
-
 // The bits per key of the filter of one file, whose keys come in groups. Not
 // thread safe.
 class FileBits {
@@ -154,7 +152,7 @@ class FileBits {
   // `context` outlives this object. It is absent if the filter is built on
   // trial: the file is then not counted as written, and with a budget, its
   // column family alone tells which tree it belongs to.
-  FileBits(std::shared_ptr<TreeFilters> filters, std::shared_ptr<BudgetLog> log,
+  FileBits(std::shared_ptr<TreeFilters> filters,
            std::shared_ptr<SampleStore> samples, uint64_t memory,
            double average, const FilterBuildingContext& context, Env* env);
 
@@ -173,7 +171,6 @@ class FileBits {
   void Plan(bool more_follow, const Slice& largest);
 
   const std::shared_ptr<TreeFilters> filters_;
-  const std::shared_ptr<BudgetLog> log_;
   const std::shared_ptr<SampleStore> samples_;
   const uint64_t memory_;
   const double average_;

@@ -131,7 +131,6 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
   mutable std::shared_ptr<SampleStore> samples_;
   mutable std::atomic<SampleStore*> samples_made_{nullptr};
   const std::shared_ptr<TreeFilters> filters_ = std::make_shared<TreeFilters>();
-  const std::shared_ptr<BudgetLog> budget_log_ = std::make_shared<BudgetLog>();
   const std::shared_ptr<DesignMemories> designs_ =
       std::make_shared<DesignMemories>();
 };
