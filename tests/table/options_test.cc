@@ -425,7 +425,7 @@ TEST_P(ProteusOptionsTest, ObjectForm) {
   EXPECT_EQ("kRibbon", OptionOf(policy, "prefix_filter_type"));
   EXPECT_EQ("kEqual", OptionOf(policy, "level_bits"));
   const auto samples = ProteanPolicyOf(options)->Samples();
-  EXPECT_EQ(17u, samples->options().capacity);
+  EXPECT_EQ(17u, samples->options().sample_capacity);
   EXPECT_EQ(3u, samples->options().sample_every);
 }
 
