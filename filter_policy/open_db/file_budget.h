@@ -101,7 +101,7 @@ class TreeFilters : public std::enable_shared_from_this<TreeFilters> {
   // One tree.
   struct State {
     Files files;
-    std::optional<std::vector<FileFilter>> plan;  // of a TreePlan
+    std::optional<std::vector<FileFilter>> plan;  // of PlanTree
     // The sums of what each thread has written to each level.
     std::map<std::pair<int, std::thread::id>, FileFilter> written;
     double expected_keys = 0;

@@ -261,16 +261,15 @@ bool ProteusBuilder::Suits(const KeptDesign& kept, const CpfprModel& model,
 
 // Takes a design that a file before had, and builds its tries, if there is one
 // that suits this group.
-bool ProteusBuilder::TakeKept(const KeyStatistics& statistics,
-                              FilePrior* prior) {
+bool ProteusBuilder::TakeKept(FilePrior* prior) {
   if (settings_.memory == nullptr || settings_.memory->IsEmpty() ||
       keys_.size() <= kHandful) {
     return false;
   }
   const SamplesOfFile samples = TakeSamples(SamplesToCheck(keys_.size()));
   prior->MakeFor(samples.InQueue());
-  const CpfprModel model = ModelOf(statistics, *prior, samples.queries,
-                                   static_cast<double>(samples.per_query));
+  const CpfprModel model =
+      prior->ModelOf(samples.queries, static_cast<double>(samples.per_query));
   for (const KeptDesign& kept :
        settings_.memory->Recall(SituationOf(model, samples))) {
     DesignRates rates;
@@ -292,16 +291,15 @@ bool ProteusBuilder::TakeKept(const KeyStatistics& statistics,
 
 // Searches the best design, or takes the one that is forced, and builds its
 // tries.
-Status ProteusBuilder::Search(const KeyStatistics& statistics,
-                              FilePrior* prior) {
+Status ProteusBuilder::Search(FilePrior* prior) {
   const SamplesOfFile samples = TakeSamples(SamplesToSearch(keys_.size()));
   if (!settings_.forced.has_value() &&
       (keys_.size() > kHandful ||
-       statistics.longest_key() <= kMaxSearchedOfHandful)) {
+       prior->statistics().longest_key() <= kMaxSearchedOfHandful)) {
     prior->MakeFor(samples.InQueue());
   }
   const double weight = static_cast<double>(samples.per_query);
-  const CpfprModel model = ModelOf(statistics, *prior, samples.queries, weight);
+  const CpfprModel model = prior->ModelOf(samples.queries, weight);
   ProteusDesign& design = header_.design;
   bool built = true;
   if (settings_.forced.has_value()) {
@@ -322,7 +320,7 @@ Status ProteusBuilder::Search(const KeyStatistics& statistics,
       }
       const double weight_in_part =
           weight * static_cast<double>(all) / static_cast<double>(part.size());
-      built = BuildAfter(ModelOf(statistics, *prior, part, weight_in_part));
+      built = BuildAfter(prior->ModelOf(part, weight_in_part));
     } else {
       built = BuildAfter(model);
     }
@@ -422,8 +420,8 @@ Status ProteusBuilder::Design(uint64_t bytes, bool prefixes_only, bool in_units,
       std::min<size_t>(statistics.shortest_key(), ~uint32_t{0}));
   header_.neighbour_bits = statistics.NeighbourBits();
   FilePrior prior(keys_, statistics, prefixes_only_);
-  if (!TakeKept(statistics, &prior)) {
-    const Status s = Search(statistics, &prior);
+  if (!TakeKept(&prior)) {
+    const Status s = Search(&prior);
     if (!s.ok()) return s;
   }
   const uint64_t min_of_units = !in_units_ ? ~uint64_t{0}

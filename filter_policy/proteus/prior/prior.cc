@@ -34,20 +34,6 @@ struct PlaceOfKey {
   size_t index;
 };
 
-// Keys from all of `count` parts of the file, those first that share most.
-std::vector<PlaceOfKey> FindPlaces(size_t count, PriorSource* source) {
-  std::vector<PlaceOfKey> places;
-  for (size_t i = 0; i < count; i++) {
-    const size_t index = source->random.IndexIn(i, count, source->keys.size());
-    places.push_back({SharedWithNeighbors(source->keys, index), index});
-  }
-  std::stable_sort(places.begin(), places.end(),
-                   [](const PlaceOfKey& a, const PlaceOfKey& b) {
-                     return a.level > b.level;
-                   });
-  return places;
-}
-
 // A kind of queries for keys of a form.
 struct QueryKind {
   KeyForm form;
@@ -158,7 +144,19 @@ class PriorMixture {
   // number, and has less weight.
   void AddInPlace(const QueryKind& kind) {
     constexpr size_t kMoreKeys = 8;
-    if (places_.empty()) places_ = FindPlaces(kMoreKeys * of_kind_, &source_);
+    // Keys from all parts of the file, those first that share most.
+    if (places_.empty()) {
+      const size_t parts = kMoreKeys * of_kind_;
+      for (size_t i = 0; i < parts; i++) {
+        const size_t index =
+            source_.random.IndexIn(i, parts, source_.keys.size());
+        places_.push_back({SharedWithNeighbors(source_.keys, index), index});
+      }
+      std::stable_sort(places_.begin(), places_.end(),
+                       [](const PlaceOfKey& a, const PlaceOfKey& b) {
+                         return a.level > b.level;
+                       });
+    }
     const size_t count = CountOf(kind.parts);
     const size_t closest = count / 4;
     const size_t step = (places_.size() - closest) / (count - closest);

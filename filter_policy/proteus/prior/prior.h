@@ -16,8 +16,7 @@
 #include <optional>
 #include <vector>
 
-#include "filter_policy/proteus/key_store.h"
-#include "filter_policy/proteus/model/located_queries.h"
+#include "filter_policy/proteus/model/cpfpr.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -38,6 +37,13 @@ class FilePrior {
       : keys_(keys), statistics_(statistics), prefixes_only_(prefixes_only) {}
 
   void MakeFor(size_t num_samples);
+  // The model of these samples, each of this weight, and of the prior.
+  CpfprModel ModelOf(const std::vector<SampleQuery>& samples,
+                     double weight) const {
+    return CpfprModel(keys_, statistics_, samples, queries_, prefixes_only_,
+                      weight);
+  }
+  const KeyStatistics& statistics() const { return statistics_; }
   // None before MakeFor.
   const std::vector<LocatedQuery>& queries() const { return queries_; }
 
