@@ -225,8 +225,7 @@ struct GetCounts {
     return *this;
   }
   bool IsZero() const {
-    return unasked == 0 && negatives == 0 && positives == 0 &&
-           true_positives == 0 && reads.all() == 0;
+    return unasked + negatives + positives + true_positives + reads.all() == 0;
   }
 };
 

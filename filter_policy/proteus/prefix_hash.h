@@ -38,10 +38,11 @@ constexpr uint32_t kAllBits = std::numeric_limits<uint32_t>::max();
 inline uint32_t BytesForBits(uint32_t bits) { return (bits + 7) / 8; }
 
 // The 64 bits that start with byte `byte`, the first one in the highest bit.
+inline uint64_t LoadBits64(const char* data, size_t size, size_t byte) {
+  return byte >= size ? 0 : LoadBigEndian(data + byte, size - byte);
+}
 inline uint64_t LoadBits64(const Slice& key, size_t byte) {
-  return byte >= key.size()
-             ? 0
-             : LoadBigEndian(key.data() + byte, key.size() - byte);
+  return LoadBits64(key.data(), key.size(), byte);
 }
 
 // The number of bits that two keys share, if it is known that they share `from`
