@@ -259,7 +259,7 @@ class Redesign {
         files.push_back(candidate.in_tree);
       }
     }
-    const TreePlan plan(policy_, tree_, files);
+    const auto plan = PlanTree(policy_, tree_, files);
     const std::shared_ptr<void> searching = policy_.SearchAllDesigns();
     Status s = ScreenAll();
     if (s.ok()) s = LookAtFutile();

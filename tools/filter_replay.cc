@@ -481,8 +481,8 @@ class Replay {
       const ProteanFilterPolicy* policy =
           AsProteanFilterPolicy(candidate.policy.get());
       if (policy == nullptr || policy->Filters() == nullptr) continue;
-      const TreePlan& plan = plans_.emplace_back(*policy, name, tree);
-      if (plan.is_planned()) {
+      plans_.push_back(PlanTree(*policy, name, tree));
+      if (plans_.back() != nullptr) {
         report_.levels_settled = report_.levels_settled || runs.size() > 1;
       }
     }
@@ -596,7 +596,8 @@ class Replay {
   std::deque<Contestant> contestants_;
   std::vector<bool> chosen_;    // by file: whether its filters are built
   std::vector<uint64_t> keys_;  // by file
-  std::list<TreePlan> plans_;   // what the policies know of the tree
+  // What the policies know of the tree.
+  std::vector<std::shared_ptr<TreeFilters>> plans_;
   double to_do_ = 0;
   double done_ = 0;
 };

@@ -41,12 +41,10 @@ FamilyState DBSession::StateOf(const Family& family) {
   FamilyState state;
   state.refreshes = family.refreshes;
   for (const auto& [number, level] : family.levels) {
+    const GetCounts gets = level.gets.Load();
     // A file that was opened only to be inspected leaves no trace.
-    if (!level.closed_files.IsZero()) {
-      state.closed_files[number] = level.closed_files;
-    }
-    if (const GetCounts gets = level.gets.Load(); !gets.IsZero()) {
-      state.gets[number] = gets;
+    if (!level.closed_files.IsZero() || !gets.IsZero()) {
+      state.levels[number] = {level.closed_files, gets};
     }
   }
   state.open_files.reserve(family.open_files.size());
@@ -323,8 +321,7 @@ OpenFile::OpenFile(const std::string& db_session_id,
     filter.bits = 8 * file.properties->filter_size;
     GetKeyRange(file.properties->user_collected_properties, &filter.smallest,
                 &filter.largest);
-    tree_entry_.emplace(trees, TreeFilters::Tree{file.info_log, family},
-                        filter);
+    tree_entry_ = trees->Add({file.info_log, family}, filter);
   }
   db_->Add(this);
   db_->LogIfDue(*this);

@@ -2,12 +2,10 @@
 
 //  The state that the files of an open DB share. A file that is closed leaves
 //  its counts to its level, so that the sums of a level never fall while the DB
-//  is open.
-//
-//  Now and then the DB's log gets a line with these sums. RocksDB does not call
-//  a plugin when it dumps its own statistics, and a thread for this would
-//  surprise the application. So the line is written by the thread that hands
-//  counts over, or opens or closes a file, once the period is over.
+//  is open. Now and then the DB's log gets a line with these sums: RocksDB does
+//  not call a plugin when it dumps its own statistics, and a thread for this
+//  would surprise the application, so the thread that hands counts over, or
+//  opens or closes a file, writes it.
 
 #pragma once
 
@@ -378,7 +376,7 @@ class OpenFile {
   std::atomic<bool> damage_reported_{false};
   std::atomic<bool> failure_reported_{false};
   std::shared_ptr<QueryQueue> queue_;
-  std::optional<TreeEntry> tree_entry_;
+  std::shared_ptr<void> tree_entry_;
   // On a cache line apart from the members above, which every seek reads.
   alignas(CACHE_LINE_SIZE) SharedSeekCounts counts_;
   std::atomic<uint32_t> hand_overs_{0};
