@@ -60,7 +60,14 @@ TEST_F(PoliciesInCodeTest, EachOptionArrives) {
   bits.hash_suffix_bits = 3;
   bits.real_suffix_bits = 5;
   bits.prefix_suffix_bits = 7;
+  ProteusOptions beside;
+  beside.bits_per_key = 14;
+  beside.samples_file = path_ + "#samples";
+  const Policy list = NewLevelsFilterPolicy(
+      {nullptr, Policy(NewBloomFilterPolicy(10)),
+       NewSurfFilterPolicy({0, 0, 8}), NewProteusFilterPolicy(beside)});
   const std::vector<std::pair<Policy, std::string>> cases = {
+      {list, list->ToString(ConfigOptions())},
       {NewProteusFilterPolicy(ProteusOptions()), "{id=protean.Proteus}"},
       {NewProteusFilterPolicy(all),
        "{id=protean.Proteus;bits_per_key=14.5;filter_budget_bytes=1048576;"
@@ -82,23 +89,6 @@ TEST_F(PoliciesInCodeTest, EachOptionArrives) {
     EXPECT_EQ(read->ToString(ConfigOptions()),
               InOptionsFile()->ToString(ConfigOptions()));
   }
-}
-
-TEST_F(PoliciesInCodeTest, AListOfLevelsIsReadAgainFromTheOptionsFile) {
-  ProteusOptions proteus;
-  proteus.bits_per_key = 14;
-  proteus.samples_file = path_ + "#samples";
-  const Policy list = NewLevelsFilterPolicy(
-      {nullptr, Policy(NewBloomFilterPolicy(10)),
-       NewSurfFilterPolicy({0, 0, 8}), NewProteusFilterPolicy(proteus)});
-  ASSERT_OK(OpenWith(list));
-  const Policy read = InOptionsFile();
-  EXPECT_EQ(list->ToString(ConfigOptions()), read->ToString(ConfigOptions()));
-  // The list that was read works, too.
-  ASSERT_OK(OpenWith(read));
-  WriteFile({"key"});
-  Compact();
-  EXPECT_TRUE(Has("key"));
 }
 
 TEST_F(PoliciesInCodeTest, AGroupSharesAPolicyAsLongAsSomeoneHasIt) {
@@ -128,17 +118,15 @@ TEST_F(PoliciesInCodeTest, AGroupSharesAPolicyAsLongAsSomeoneHasIt) {
   EXPECT_EQ(before, untouched);
 }
 
+// ProteusOptionsTest.BadOptionsInCodeAreRefusedAtOpen has those of Proteus.
 TEST_F(PoliciesInCodeTest, BadOptionsAreRefused) {
   ProteusOptions many_bits;
   many_bits.bits_per_key = 65;
-  ProteusOptions no_samples;
-  no_samples.sample_every = 0;
   SurfOptions surf;
   surf.prefix_suffix_bits = 17;
   const Policy proteus(NewProteusFilterPolicy({12}));
   for (const auto& [policy, word] : std::vector<std::pair<Policy, const char*>>{
            {NewProteusFilterPolicy(many_bits), "bits_per_key"},
-           {NewProteusFilterPolicy(no_samples), "sample_every"},
            {NewSurfFilterPolicy(surf), "prefix_suffix_bits"},
            {NewLevelsFilterPolicy({}), "no policy"},
            {NewLevelsFilterPolicy({proteus, NewSurfFilterPolicy(surf)}),

@@ -93,27 +93,36 @@ TEST_F(RefreshTest, NothingToDo) {
 
 // ---- Limits ----
 
+// A dry run changes nothing, and no refresh adds samples or saves them.
 TEST_F(RefreshTest, DryRunChangesNothing) {
+  const std::string samples = path_ + ".samples";
+  Env::Default()->DeleteFile(samples).PermitUncheckedError();
+  policy_options_.samples_file = samples;
+  NewPolicy();
   FillForWideAndAskClose();
   const auto before = Levels();
   const uint64_t recorded = queue()->recorded();
   ASSERT_OK(options_.statistics->Reset());
   ASSERT_OK(Refresh(DryRun()));
   const RefreshResult expected = result_;
-  EXPECT_GT(expected.files_rewritten, 0u);
+  EXPECT_GT(expected.files_rewritten, 2u);
   EXPECT_GT(expected.bytes_rewritten, 0u);
   EXPECT_EQ(expected.files_rewritten, Count(Outcome::kWouldRewrite));
   EXPECT_EQ(before, Levels());
-  // No read of a user has been counted or sampled.
-  EXPECT_EQ(recorded, queue()->recorded());
+  // No read of a user has been counted.
   for (const Tickers ticker :
        {BLOCK_CACHE_MISS, BLOCK_CACHE_HIT, BLOCK_CACHE_ADD, BLOOM_FILTER_USEFUL,
         NUMBER_DB_SEEK, LAST_LEVEL_SEEK_FILTERED}) {
     EXPECT_EQ(0u, Ticks(ticker)) << ticker;
   }
+  EXPECT_EQ(recorded, queue()->recorded());
   // The refresh does what the dry run has announced.
   EXPECT_EQ(expected.files_rewritten, Rewritten());
   EXPECT_EQ(expected.bytes_rewritten, result_.bytes_rewritten);
+  EXPECT_EQ(recorded, queue()->recorded());
+  EXPECT_TRUE(Env::Default()->FileExists(samples).IsNotFound());
+  db_.reset();
+  ASSERT_OK(Env::Default()->DeleteFile(samples));
 }
 
 TEST_F(RefreshTest, LimitOfBytes) {
