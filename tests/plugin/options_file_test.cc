@@ -145,11 +145,6 @@ const std::string kExamples = PROTEAN_SOURCE_DIR "/docs/examples/";
 
 using Families = std::vector<ColumnFamilyDescriptor>;
 
-// The policy as text, with all of its options.
-std::string PolicyString(const ColumnFamilyOptions& options) {
-  return PolicyOf(options)->ToString(ConfigOptions());
-}
-
 class OptionsFileTest : public OwnDBTest {
  protected:
   // Loads an example, in which /data/ is replaced by a path of this test.
@@ -212,6 +207,13 @@ TEST_F(OptionsFileTest, TheExampleBuildsTheFiltersThatItPromises) {
   const auto* table =
       loaded_[0].options.table_factory->GetOptions<BlockBasedTableOptions>();
   EXPECT_EQ(512u << 20, table->block_cache->GetCapacity());
+  ExpectHas(OptionOf(PolicyOf(loaded_[0].options), "samples_file"),
+            {".events.samples"});
+  for (const ColumnFamilyDescriptor& family : loaded_) {
+    EXPECT_EQ(PinningTier::kAll,
+              family.options.table_factory->GetOptions<BlockBasedTableOptions>()
+                  ->metadata_cache_options.unpartitioned_pinning);
+  }
   Open();
 
   Fill(families_[0], 1);
@@ -243,37 +245,6 @@ TEST_F(OptionsFileTest, TheExampleBuildsTheFiltersThatItPromises) {
                   db_options_.statistics->getTickerCount(
                       NON_LAST_LEVEL_SEEK_FILTERED),
               900u);
-  }
-}
-
-TEST_F(OptionsFileTest, WhatRocksDBWritesIsTheSame) {
-  Load("OPTIONS.example.ini");
-  const Families given = loaded_;
-  ExpectHas(PolicyString(given[0].options), {".events.samples"});
-  ExpectHas(PolicyString(given[1].options), {"bloomfilter:10,proteus:12"});
-  Open();
-  Close();
-  // The second time, the options come from the file that RocksDB wrote the
-  // first time.
-  for (int i = 0; i < 2; i++) {
-    ASSERT_OK(
-        LoadLatestOptions(ConfigOptions(), path_, &db_options_, &loaded_));
-    ASSERT_EQ(given.size(), loaded_.size());
-    for (size_t k = 0; k < given.size(); k++) {
-      EXPECT_EQ(given[k].name, loaded_[k].name);
-      EXPECT_STREQ("ProteanTable", loaded_[k].options.table_factory->Name());
-      EXPECT_EQ(PolicyString(given[k].options),
-                PolicyString(loaded_[k].options));
-      // Set as the example says.
-      const auto* table =
-          loaded_[k]
-              .options.table_factory->GetOptions<BlockBasedTableOptions>();
-      EXPECT_EQ(PinningTier::kAll,
-                table->metadata_cache_options.unpartitioned_pinning);
-    }
-    EXPECT_EQ(nullptr, db_options_.statistics);
-    Open();
-    Close();
   }
 }
 

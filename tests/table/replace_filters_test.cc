@@ -277,23 +277,13 @@ TEST_F(ReplaceFiltersTest, OneByOneOrInParallel) {
   }
 }
 
-// Where a policy of Protean designs the filters, in parallel and in a range.
-TEST_F(ReplaceFiltersTest, RedesignOfARangeInParallel) {
+// Where a policy of Protean designs the filters.
+TEST_F(ReplaceFiltersTest, RedesignInParallel) {
   UsePolicy(policy_);
   FillForWide();
   const std::vector<Query> close_again = Queries(/*close=*/true, 4);
   const double before = RateInDB(close_again);
   Run(Queries(/*close=*/true, 2));
-  RefreshOptions options = Parallel(4);
-  options.limit = keys_[kKeys / 5];
-  const auto files = FilesByName();
-  EXPECT_GT(Rewritten(options), 1u);
-  for (const RefreshedFile& file : result_.files) {
-    EXPECT_EQ(files.at(file.name).smallestkey < *options.limit,
-              file.outcome != Outcome::kNotSelected)
-        << file.name;
-  }
-  ExpectAllKeys();
   EXPECT_GT(Rewritten(Parallel(4)), 1u);
   EXPECT_EQ(result_.files_rewritten, Count(Outcome::kRewritten));
   EXPECT_EQ(0u, Count(Outcome::kBeingCompacted) + Count(Outcome::kFailed));

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 
 #include "filter_policy/samples/query_file.h"
@@ -88,8 +89,10 @@ class StoppedCommandsTest : public ToolDBTest {
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
-      Run(command, {slowly});
-      _exit(0);
+      const ToolRun run = Run(command, {slowly});
+      std::ofstream(told_ + ".out") << run.out;
+      std::ofstream(told_ + ".err") << run.err;
+      _exit(run.code);
     }
     int ended = 0;
     bool runs = true;
@@ -105,6 +108,15 @@ class StoppedCommandsTest : public ToolDBTest {
     EXPECT_EQ(signal == SIGKILL, WIFSIGNALED(ended));
     EXPECT_GE(done.size(), count);
     EXPECT_LT(done.size(), old.size());
+    if (signal != SIGKILL) {
+      // What has been done is told.
+      EXPECT_EQ(kCouldNot, WEXITSTATUS(ended));
+      ExpectHas(ContentsOf(told_ + ".err"), {"interrupted"});
+      ToolRun told;
+      told.out = ContentsOf(told_ + ".out");
+      EXPECT_EQ(done.size(), Count(told, "rewritten")) << told.out;
+      EXPECT_GT(Count(told, "not reached"), 0u) << told.out;
+    }
     bytes_left_ = 0;
     for (const std::string& file : FilesOf(families)) {
       if (done.count(file) > 0) continue;
@@ -122,42 +134,10 @@ class StoppedCommandsTest : public ToolDBTest {
 
   const std::string samples_file_ = path_ + ".samples";
   const std::vector<SampleQuery> queries_ = QueriesAboveKeys();
+  const std::string told_ = path_ + ".told";  // by a command that was ended
   uint64_t bytes_left_ = 0;      // to rewrite, when the command was ended
   std::string options_between_;  // at that time
 };
-
-TEST_F(StoppedCommandsTest, InterruptEndsThem) {
-  const std::string today = path_ + ".today";
-  ASSERT_OK(WriteQueryFile(Env::Default(), today, queries_));
-  for (const int signal : {SIGINT, SIGTERM}) {
-    for (const bool refreshes : {true, false}) {
-      SCOPED_TRACE(signal);
-      Anew([&] { refreshes ? FillWithSurfBase() : Fill(); });
-      const Keys& command = refreshes ? kRefresh : kRollback;
-      Keys more = {"--bytes_per_second=10K"};  // which takes ten seconds
-      if (refreshes) more.push_back("--samples=" + today);
-      SignalWhenCaught interrupter(signal);
-      const ToolRun run = Run(command, more);
-      interrupter.Join();
-      EXPECT_EQ(kCouldNot, run.code);
-      ExpectHas(run.err, {"interrupted"});
-      // What has been done is told.
-      EXPECT_GT(Count(run, "not reached"), 0u) << run.out;
-      const size_t files = refreshes ? 2 : 4;
-      EXPECT_LT(Count(run, "rewritten"), files) << run.out;
-      ExpectAllKeys(0);
-      const ToolRun again = Run(command).ExpectFine();
-      EXPECT_EQ(files, Count(again, "rewritten") + Count(run, "rewritten"));
-      if (refreshes) {
-        EXPECT_EQ(0u, Count(run, "rewritten"));
-        run.ExpectRefused({"interrupted"});
-        EXPECT_EQ(3u, run.Rows().size()) << run.out;
-      } else {
-        ExpectRolledBack();
-      }
-    }
-  }
-}
 
 TEST_F(StoppedCommandsTest, RefreshOfAllFilesGoesOn) {
   Family(0).target_file_size_base = 4 << 10;
@@ -188,17 +168,20 @@ TEST_F(StoppedCommandsTest, RefreshOfAllFilesGoesOn) {
   }
 }
 
-TEST_F(StoppedCommandsTest, RollbackGoesOnAfterKill) {
-  Fill();
-  const auto [done, run] =
-      GoOnAfter(SIGKILL, kRollback, "--bytes_per_second=60K",
-                {"default", "surf"}, /*count=*/1);
-  // Until the end, filters of either kind are in use.
-  ExpectHas(options_between_, {"[TableOptions/ProteanTable \"surf\"]"});
-  EXPECT_EQ(done.size(), Count(run, "has RocksDB's filter")) << run.out;
-  // How far it is.
-  ExpectHas(run.err, {" left\n"});
-  ExpectRolledBack();
+TEST_F(StoppedCommandsTest, RollbackGoesOn) {
+  for (const int signal : {SIGINT, SIGTERM, SIGKILL}) {
+    SCOPED_TRACE(signal);
+    Anew([this] { Fill(); });
+    const auto [done, run] =
+        GoOnAfter(signal, kRollback, "--bytes_per_second=60K",
+                  {"default", "surf"}, /*count=*/1);
+    // Until the end, filters of either kind are in use.
+    ExpectHas(options_between_, {"[TableOptions/ProteanTable \"surf\"]"});
+    EXPECT_EQ(done.size(), Count(run, "has RocksDB's filter")) << run.out;
+    // How far it is.
+    ExpectHas(run.err, {" left\n"});
+    ExpectRolledBack();
+  }
 }
 
 // A terminal shows how far commands are, and how long they will take.
@@ -314,7 +297,7 @@ class LiveTest : public ToolDBTest {
   std::unique_ptr<FilterRefresher> refresher_;
 };
 
-// What listens there may be anything, or end at any time.
+// What listens there may be anything, end at any time, or say nothing.
 TEST_F(LiveTest, OtherAnswers) {
   Fill();
   const int listener = Listen();
@@ -342,14 +325,7 @@ TEST_F(LiveTest, OtherAnswers) {
     }
   }
   answering.join();
-  close(listener);
-  unlink(socket_.c_str());
-}
-
-// A process that says nothing: the command can be ended.
-TEST_F(LiveTest, SilentProcess) {
-  Fill();
-  const int listener = Listen();
+  // A process that says nothing: the command can be ended.
   SignalWhenCaught signal(SIGTERM);
   Ask({"statistics"}).ExpectRefused({"interrupted"});
   signal.Join();
