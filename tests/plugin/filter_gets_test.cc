@@ -377,13 +377,8 @@ TEST_F(FilterGetsTest, FiltersBuilt) {
   EXPECT_EQ(2 + compacted, builds.filters);
   EXPECT_EQ(500u + 100 + 600, builds.keys);
   EXPECT_LE(now.builds.build_micros, builds.build_micros);
-  // Not of another column family, nor of another process.
+  // Not of another column family.
   ColumnFamilyHandle* const family = NewFamily("other");
-  const std::string file = path_ + "/outside.sst";
-  WriteSstFile(options_, file, {Key(1)});
-  ASSERT_OK(
-      db_->IngestExternalFile(family, {file}, IngestExternalFileOptions()));
-  EXPECT_EQ(0u, StatisticsOf(db_.get(), family).builds.filters);
   ASSERT_OK(db_->Put(WriteOptions(), family, Key(2), "value"));
   ASSERT_OK(db_->Flush(FlushOptions(), family));
   EXPECT_EQ(1u, StatisticsOf(db_.get(), family).builds.filters);

@@ -272,6 +272,7 @@ TEST_F(FilterStatisticsTest, ColumnFamiliesAndFilesFromOutside) {
   EXPECT_EQ("other", statistics.column_family);
   EXPECT_EQ(1u, statistics.total.open_files);
   EXPECT_EQ(1u, statistics.total.bounded_seeks.negatives);
+  EXPECT_EQ(0u, statistics.builds.filters);  // the file's is not of this DB
   EXPECT_EQ(3u, FilterStats().total.open_files);
   EXPECT_EQ(0u, FilterStats().total.bounded_seeks.asked());
 }

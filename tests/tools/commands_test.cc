@@ -17,7 +17,6 @@
 #include "tools/filter_replay.h"
 #include "tools/inspect_page.h"
 #include "tools/opened_db.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -178,27 +177,6 @@ Json DataOf(const std::string& page) {
   const std::string begin = "id=\"data\">";
   const size_t at = page.find(begin) + begin.size();
   return Json::parse(page.substr(at, page.find("</script>", at) - at));
-}
-
-// The DB may change meanwhile. FollowingAdviceTest inspects one that is open.
-TEST_F(InspectTest, FilesDeletedSinceTheManifestWasRead) {
-  Fill();
-  Target target;
-  const CommandText text = {"", "", "", "", ""};
-  Arguments arguments(text);
-  target.AddFlags(&arguments, text.by_default);
-  std::vector<std::string> operands;
-  ASSERT_OK(arguments.Parse({Db(), "--column_family=surf"}, &operands));
-  ASSERT_OK(target.Open(operands));
-  const TargetFamily& family = target.families.at(0);
-  Open();
-  ASSERT_OK(
-      db_->CompactRange(CompactRangeOptions(), handles_[1], nullptr, nullptr));
-  Close();
-  for (const TargetFile& file : family.files) {
-    EXPECT_TRUE(Env::Default()->FileExists(file.path).IsNotFound());
-    EXPECT_FALSE(target.IsMissing(family, file));
-  }
 }
 
 TEST_F(InspectTest, Page) {
