@@ -4,6 +4,7 @@
 //  the OPTIONS files of docs/examples.
 
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "plugin/checked_registration.h"
 #include "plugin/facts.h"
@@ -149,12 +150,8 @@ class OptionsFileTest : public OwnDBTest {
  protected:
   // Loads an example, in which /data/ is replaced by a path of this test.
   void Load(const std::string& name) {
-    std::string text = ContentsOf(kExamples + name);
-    const std::string now = path_ + ".";
-    for (size_t at = 0; (at = text.find("/data/", at)) != std::string::npos;) {
-      text.replace(at, 6, now);
-      at += now.size();
-    }
+    const std::string text = std::regex_replace(
+        ContentsOf(kExamples + name), std::regex("/data/"), path_ + ".");
     const std::string file = path_ + ".ini";
     ASSERT_OK(WriteStringToFile(Env::Default(), text, file));
     ConfigOptions config;

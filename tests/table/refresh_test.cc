@@ -169,14 +169,10 @@ TEST_F(RefreshTest, LimitOfRate) {
 
 TEST_F(RefreshTest, PaysBack) {
   FillForWideAndAskClose();
-  RefreshOptions options;
-  options.payback_seconds = 1e-9;
-  EXPECT_EQ(0u, Rewritten(options));
+  EXPECT_EQ(0u, Rewritten(With("payback_seconds=0.000000001")));
   EXPECT_GT(Count(Outcome::kTooLittleGain), 2u);
-  options = RefreshOptions();
   // No filter is so bad that a new one gains all, or it is that bad.
-  options.min_gain = 1;
-  ASSERT_OK(Refresh(options));
+  ASSERT_OK(Refresh(With("min_gain=1")));
   for (const RefreshedFile& file : result_.files) {
     if (file.outcome != Outcome::kRewritten) continue;
     EXPECT_EQ(1, file.old_fpr - file.new_fpr) << file.name;

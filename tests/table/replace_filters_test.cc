@@ -18,6 +18,9 @@ class ReplaceFiltersTest : public RefreshTest {
   // Which of Protean's filters are replaced makes no difference.
   ReplaceFiltersTest() { SetPolicy("surf:0:8"); }
 
+  static RefreshOptions Parallel(uint32_t rewrites) {
+    return With("max_parallel_rewrites=" + std::to_string(rewrites));
+  }
   void ChangePolicy(const std::string& policy) {
     ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy", policy}}));
   }
@@ -247,12 +250,6 @@ class Overlap : public EventListener {
   int running_ = 0;
   int largest_ = 0;
 };
-
-RefreshOptions Parallel(uint32_t rewrites) {
-  RefreshOptions options;
-  options.max_parallel_rewrites = rewrites;
-  return options;
-}
 
 }  // namespace
 

@@ -11,7 +11,6 @@
 #include "filter_policy/samples/query_file.h"
 #include "plugin/filter_properties.h"
 #include "rocksdb/file_system.h"
-#include "rocksdb/utilities/backup_engine.h"
 #include "table/seek/seek_decision.h"
 #include "tests/tools/tool_db.h"
 #include "tools/filter_replay.h"
@@ -102,9 +101,9 @@ TEST_F(ApplyTest, ThePrintedCallWorks) {
   EXPECT_EQ(0u, Disk().count("before_apply_0.options"));
 }
 
-// The queries that a policy starts with are in the OPTIONS file. A backup has a
-// copy of that, and the file that they come from is needed no longer.
-TEST_F(ApplyTest, SeedsAreInBackups) {
+// The queries that a policy starts with are in the OPTIONS file. A copy of the
+// DB has that, and the file that they come from is needed no longer.
+TEST_F(ApplyTest, SeedsAreInCopies) {
   Fill();
   Env* const env = Env::Default();
   const std::string seeds = path_ + ".seeds";
@@ -122,9 +121,7 @@ TEST_F(ApplyTest, SeedsAreInBackups) {
   ExpectHas(RunTool({"inspect", "--db=" + path_}).out, {" queries)"});
   ASSERT_OK(env->DeleteFile(seeds));
 
-  const std::string backup = path_ + "_backup";
-  const std::string restored = path_ + "_restored";
-  ASSERT_OK(env->CreateDirIfMissing(restored));
+  const std::string copy = path_ + "_copy";
   const auto open = [this](const std::string& folder) {
     Close();
     ASSERT_OK(
@@ -132,15 +129,8 @@ TEST_F(ApplyTest, SeedsAreInBackups) {
     ASSERT_OK(OpenDB(&db_, options_, folder, families_, &handles_));
   };
   open(path_);
-  {
-    std::unique_ptr<BackupEngine> engine;
-    BackupEngineOptions backups(backup);
-    backups.destroy_old_data = true;
-    ASSERT_OK(OpenAs<BackupEngine>(&engine, backups, env));
-    ASSERT_OK(engine->CreateNewBackup(db_.get()));
-    ASSERT_OK(engine->RestoreDBFromLatestBackup(restored, restored));
-  }
-  open(restored);
+  ASSERT_OK(MakeCheckpoint(db_.get(), copy));
+  open(copy);
   // A handful of keys would not be worth a look at samples.
   for (uint64_t i = 1; i < 2000; i += 100) {
     ASSERT_OK(db_->Put(WriteOptions(), KeyOf(i), "another value"));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  protean verify: faults, DBs and files that testdata/verify.txt cannot make.
-//  protean inspect, verify, refresh and advise over files with filters in parts,
-//  and over trees of which some files have them: filters went to the block
-//  cache, or left it, when half of the DB was written.
+//  protean inspect, verify, refresh and advise over files with filters in
+//  parts, and over trees of which some files have them: filters went to the
+//  block cache, or left it, when half of the DB was written.
 
 #include <sys/stat.h>
 #include <unistd.h>
