@@ -157,10 +157,7 @@ TEST(OptionsDiffTest, Lines) {
 
 // ---- inspect ----
 
-class InspectTest : public ToolDBTest {
- protected:
-  std::string Db() const { return "--db=" + path_; }
-};
+class InspectTest : public ToolDBTest {};
 
 // The JSON in a page.
 Json DataOf(const std::string& page) {
@@ -175,7 +172,7 @@ TEST_F(InspectTest, Page) {
   const std::string advice = path_ + ".advice";
   // Returns the data of a page with the rows of advise, if any.
   const auto inspect = [&](const std::string& rows) {
-    Keys arguments = {"inspect", Db(), "--html=" + page};
+    Keys arguments = {"inspect", "--db=" + path_, "--html=" + page};
     if (!rows.empty()) {
       EXPECT_OK(WriteStringToFile(Env::Default(), rows, advice));
       arguments.push_back("--advice=" + advice);
