@@ -344,14 +344,6 @@ TEST_F(SearchBoundsTest, AreClosedSeeks) {
   EXPECT_EQ(100, statistics.samples.sampled);
 }
 
-// Bounds in ReadOptions come first.
-TEST_F(SearchBoundsTest, ReadOptionsComeFirst) {
-  OpenWithFile("surf:0:8", {"a", "b", "c", "d"});
-  const Slice narrow("b");
-  SetSearchBounds(nullptr, &narrow);
-  EXPECT_EQ("b", FirstIn("a2", "d"));
-}
-
 // Tailing iterators forget a file in which a search has ended, and do not come
 // back to it.
 TEST_F(SearchBoundsTest, TailingIteratorsTakeNoNotice) {
@@ -398,19 +390,17 @@ TEST_F(SearchBoundsTest, SearchesEndThere) {
   EXPECT_EQ(skipped, get_perf_context()->internal_delete_skipped_count);
 }
 
-TEST_F(SearchBoundsTest, BelongToTheThread) {
+// Also on the thread that has set them. (Other threads: concurrency_test.)
+TEST_F(SearchBoundsTest, CompactionsSeeEverything) {
   OpenWithFile("surf:0:8", {"a", "z"});
-  const Slice lower("b");
-  const Slice upper("c");
-  SetSearchBounds(&lower, &upper);
-  std::thread([this] { EXPECT_EQ("z", FirstFrom("b")); }).join();
-  EXPECT_EQ("", FirstFrom("b"));
-  // Compactions see everything, also on this thread.
   Put("bb");
   Flush();
-  ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
-  ASSERT_OK(db_->VerifyChecksum());
-  ClearSearchBounds();
+  Within("b", "c", [this] {
+    EXPECT_EQ("bb", FirstFrom("b"));
+    EXPECT_EQ("", FirstFrom("bc"));
+    Compact();
+    ASSERT_OK(db_->VerifyChecksum());
+  });
   const std::string value(20, 'v');
   ExpectRecords(db_.get(), {{"a", value}, {"bb", value}, {"z", value}});
 }

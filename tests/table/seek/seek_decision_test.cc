@@ -251,17 +251,17 @@ TEST_F(SeekDecisionTest, ProbesMoveOnToTheirStops) {
 
 TEST(SeekBoundsTest, TheThreadsBoundsFillTheGaps) {
   const Slice own("d");
-  const Slice threads_lower("c");
-  const Slice threads_upper("f");
+  const Slice threads_lower("a");
+  const Slice threads_upper("b");
   ReadOptions read_options;
   read_options.iterate_upper_bound = &own;
   SeekBounds bounds;
   bounds.Take(read_options);
   bounds.Add(
       std::make_shared<const ThreadBounds>(&threads_lower, &threads_upper));
-  EXPECT_EQ("d", *bounds.upper());
+  EXPECT_EQ("d", *bounds.upper()) << "whichever is narrower";
   EXPECT_FALSE(bounds.stops_at_upper());
-  EXPECT_EQ("c", *bounds.lower()) << "kept by the seek's bounds alone";
+  EXPECT_EQ("a", *bounds.lower()) << "kept by the seek's bounds alone";
   EXPECT_TRUE(bounds.stops_at_lower());
   bounds.WaiveLower();
   EXPECT_FALSE(bounds.stops_at_lower());
