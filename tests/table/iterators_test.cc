@@ -225,17 +225,15 @@ class OpenSeeksTest : public OwnDBTest {
     Open();
   }
 
-  // One run of these keys; at the bottom of the tree or on level 0.
-  void AddRun(const Keys& keys, bool bottom = false) {
-    WriteFile(keys, /*level=*/0, std::string(100, 'v'));
-    model_.insert(keys.begin(), keys.end());
-    if (bottom) CompactLevel0Into(3, 1 << 30);
-  }
-  // Numbers that are spread out.
-  void AddNumbers(size_t count, bool bottom = false) {
+  // A run of numbers that are spread out; at the bottom of the tree or on level
+  // 0.
+  void AddNumbers(size_t count, bool bottom = false,
+                  const std::string& value = std::string(100, 'v')) {
     Keys keys(count);
     for (std::string& key : keys) key = BigEndian(random_.Next());
-    AddRun(keys, bottom);
+    WriteFile(keys, /*level=*/0, value);
+    model_.insert(keys.begin(), keys.end());
+    if (bottom) CompactLevel0Into(3, 1 << 30);
   }
 
   // Checks that an iterator at `target` and some steps on is where it should
@@ -299,14 +297,7 @@ TEST_F(OpenSeeksTest, ScanOverManyRuns) {
   constexpr int kRuns = 250;
   OpenWith("filter_policy=proteus:14;block_cache=64M");
   for (int run = 0; run < kRuns; run++) {
-    WriteBatch batch;
-    for (int i = 0; i < 200; i++) {
-      const std::string key = BigEndian(random_.Next());
-      ASSERT_OK(batch.Put(key, "v"));
-      model_.insert(key);
-    }
-    ASSERT_OK(db_->Write(WriteOptions(), &batch));
-    Flush();
+    AddNumbers(200, /*bottom=*/false, "v");
   }
   for (const uint64_t target : {0x2000000000000001, 0x7123456789abcdef}) {
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
