@@ -121,6 +121,9 @@ INSTANTIATE_TEST_CASE_P(
     ::testing::Values("filter_policy=surf:0:0;block_size=300",
                       "filter_policy=surf:4:5;block_size=300;"
                       "cache_index_and_filter_blocks=true",
+                      "filter_policy=surf:0:4;block_size=300;"
+                      "partition_filters=true;metadata_block_size=64;"
+                      "index_type=kTwoLevelIndexSearch",
                       "filter_policy=proteus:12;block_size=300",
                       "filter_policy=bloomfilter:10;block_size=300",
                       "block_size=300;no_block_cache=true"));
@@ -172,17 +175,6 @@ TEST_F(CountFeaturesTest, OpenEndsReadNothing) {
     }
     ExpectWalked("\x80" + tail);
   }
-}
-
-TEST_F(CountFeaturesTest, OpenEndsOfPartitionedFilters) {
-  options_.target_file_size_base = 1 << 20;
-  OpenNew(
-      "filter_policy=surf:0:4;block_size=256;partition_filters=true;"
-      "index_type=kTwoLevelIndexSearch;metadata_block_size=512");
-  const Keys keys = RandomKeys(5000);
-  Fill(keys);
-  EXPECT_EQ(5000u, Count(RangePtr()).count);
-  for (size_t i = 0; i < keys.size(); i += 100) ExpectWalked(keys[i]);
 }
 
 TEST_F(CountFeaturesTest, ReadTiersAndDeadlines) {
