@@ -450,7 +450,7 @@ TEST(NeighboursTest, FiltersMissNoKeyInARange) {
             TrieAndSet(9, 63, kRibbonAmq), TwoSets(57, 64, kRibbonAmq),
             TwoSets(60, 62, kRibbonAmq), TwoSets(3, 59, kRibbonAmq)}) {
         SCOPED_TRACE(shape + tail + " " + design.Describe());
-        const ForcedProteus filter(keys, design, 16);
+        const OwnBlock filter(BuildProteusBlock(keys, design, 16));
         for (int i = 0; i < 2000; i++) {
           const uint64_t size = random() >> (53 + random() % 11);
           const uint64_t first =
@@ -458,8 +458,8 @@ TEST(NeighboursTest, FiltersMissNoKeyInARange) {
           const uint64_t last =
               first > ~uint64_t{0} - size ? ~uint64_t{0} : first + size;
           if (!HoldsBetween(numbers, first, last)) continue;
-          ASSERT_TRUE(filter.block().RangeMayMatch(
-              BigEndian(first), BigEndian(last) + "\xff", true));
+          ASSERT_TRUE(filter->RangeMayMatch(BigEndian(first),
+                                            BigEndian(last) + "\xff", true));
         }
       }
     }

@@ -182,10 +182,10 @@ TEST(ByteAlphabetsTest, NoneIsLeft) {
 
 // The alphabets of a small filter do not take the only line of its set.
 TEST(ByteAlphabetsTest, SmallFiltersKeepTheirSet) {
-  const ForcedProteus proteus({"a", "e", "j", "o", "t", "z"}, TrieAndSet(0, 8),
-                              20);
-  EXPECT_EQ("bloom 8", proteus.filter().Report().design);
-  EXPECT_FALSE(proteus.block().KeyMayMatch("b"));
+  const OwnBlock block(
+      BuildProteusBlock({"a", "e", "j", "o", "t", "z"}, TrieAndSet(0, 8), 20));
+  EXPECT_EQ("bloom 8", block.proteus().Report().design);
+  EXPECT_FALSE(block->KeyMayMatch("b"));
 }
 
 // Filters of printed keys find every key in every range that holds it, whatever

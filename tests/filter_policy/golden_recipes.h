@@ -228,8 +228,6 @@ inline Keys Times() {
 
 using Build = std::function<std::string(const Keys&)>;
 
-// The prefix of a key, for a file with a prefix extractor.
-using Prefix = std::string (*)(const std::string& key);
 inline std::string FirstBytes(const std::string& key) {
   return key.substr(0, 14);
 }
@@ -238,19 +236,12 @@ inline std::string LastBytes(const std::string& key) { return key.substr(4); }
 // Builds a filter as RocksDB builds that of a file, with these suffix bits.
 inline Build Policy(uint32_t hash_bits, uint32_t real_bits,
                     FilterSalt salt = {}, uint32_t prefix_bits = 0,
-                    Prefix prefix = nullptr) {
+                    PrefixOfKey prefix = nullptr) {
   return [=](const Keys& keys) {
     const WithSalt with(salt);
-    const auto builder =
-        NewBuilder(*NewSurfFilterPolicy({hash_bits, real_bits, prefix_bits}));
-    for (const std::string& key : keys) {
-      if (prefix == nullptr) {
-        builder->AddKey(key);
-      } else {
-        builder->AddKeyAndAlt(key, prefix(key));
-      }
-    }
-    return Finish(builder.get());
+    return BuildBlock(keys,
+                      *NewSurfFilterPolicy({hash_bits, real_bits, prefix_bits}),
+                      prefix);
   };
 }
 

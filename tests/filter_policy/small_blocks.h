@@ -19,12 +19,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 constexpr uint32_t kBlockSeed = 301;
 
-inline std::string BuildBlock(const Keys& keys,
-                              const std::shared_ptr<const FilterPolicy>&
-                                  policy = NewSurfFilterPolicy({4, 8})) {
-  const auto builder = NewBuilder(*policy);
-  for (const std::string& key : keys) builder->AddKey(key);
-  return Finish(builder.get());
+inline std::string BuildBlock(const Keys& keys) {
+  return BuildBlock(keys, *NewSurfFilterPolicy({4, 8}));
 }
 
 // Adds keys and prefixes as FullFilterBlockBuilder does for a table with an
