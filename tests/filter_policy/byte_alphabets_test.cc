@@ -169,15 +169,12 @@ TEST(ByteAlphabetsTest, CountAndMoveAsDefined) {
 
 TEST(ByteAlphabetsTest, NoneIsLeft) {
   const ByteAlphabets digits(0, CodesOf({"0123456789", "0123456789"}));
-  std::string prefix = "9:";
-  EXPECT_FALSE(digits.MoveToPossible(prefix.data(), 16));
-  EXPECT_EQ("00", prefix);
-  prefix = "19";
-  EXPECT_TRUE(digits.MoveToPossible(prefix.data(), 16));
-  EXPECT_EQ("19", prefix);
-  prefix = "1:";
-  EXPECT_TRUE(digits.MoveToPossible(prefix.data(), 16));
-  EXPECT_EQ("20", prefix);
+  for (const auto& [from, next] :
+       {std::pair("9:", "00"), {"19", "19"}, {"1:", "20"}}) {
+    std::string prefix = from;
+    EXPECT_EQ(from[0] != '9', digits.MoveToPossible(prefix.data(), 16));
+    EXPECT_EQ(next, prefix);
+  }
 }
 
 // The alphabets of a small filter do not take the only line of its set.

@@ -15,7 +15,6 @@
 #include <map>
 
 #include "tests/filter_blocks.h"
-#include "tests/filter_policy/prefixes.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
