@@ -25,24 +25,30 @@ constexpr uint32_t kLongestPrefix = 20;
 // The size for a few keys, so that the trie leaves enough bytes for any set.
 constexpr double kMoreThanEnoughBits = 4000;
 
-// No layer, tries of every depth, sets of every pair of lengths, and series.
-std::vector<ProteusDesign> AllDesigns() {
-  std::vector<ProteusDesign> designs = {ProteusDesign()};
-  for (uint32_t bits = 1; bits <= kLongestPrefix; bits++) {
-    designs.push_back(TrieAndSet(bits, 0));
-  }
-  for (uint32_t bits : {24, 32, 63, 64, 65, 72, 129}) {
-    designs.push_back(TrieAndSet(bits, 0));
-  }
-  const size_t without_sets = designs.size();
-  for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
-    for (uint32_t second = 1; second <= kLongestPrefix; second++) {
+// Tries of every depth and sets of every pair of lengths.
+std::vector<ProteusDesign> DesignsUpTo(uint32_t longest) {
+  std::vector<ProteusDesign> designs;
+  for (uint32_t second = 1; second <= longest; second++) {
+    designs.push_back(TrieAndSet(second, 0));
+    for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
       designs.push_back(TrieAndSet(0, second, amq));
       for (uint32_t first = 1; first < second; first++) {
         designs.push_back(TrieAndSet(first, second, amq));
         designs.push_back(TwoSets(first, second, amq));
       }
     }
+  }
+  return designs;
+}
+
+// These, no layer, some longer ones, and series.
+std::vector<ProteusDesign> AllDesigns() {
+  std::vector<ProteusDesign> designs = DesignsUpTo(kLongestPrefix);
+  designs.push_back(ProteusDesign());
+  for (uint32_t bits : {24, 32, 63, 64, 65, 72, 129}) {
+    designs.push_back(TrieAndSet(bits, 0));
+  }
+  for (AmqKind amq : {kBloomAmq, kRibbonAmq}) {
     for (uint32_t second : {24, 63, 64, 65, 72, 100}) {
       for (uint32_t first : {0, 1, 8, 15, 16, 23, 62}) {
         if (first >= second) continue;
@@ -59,11 +65,11 @@ std::vector<ProteusDesign> AllDesigns() {
       }
     }
   }
-  // Each design without a first set also gets a set of whole keys.
+  // A third of the designs with one set also get a set of whole keys.
   const size_t count = designs.size();
-  for (size_t i = without_sets; i < count; i += 3) {
+  for (size_t i = 0; i < count; i += 3) {
     const ProteusDesign design = designs[i];
-    if (design.first_prefix_bits() > 0) continue;
+    if (design.num_sets() != 1) continue;
     for (const bool alone : {false, true}) {
       designs.push_back(WithKeys(design, 0.4, alone));
     }
@@ -380,15 +386,7 @@ TEST_P(FamilyTest, NoFalseNegatives) {
 
 // Designs of all kinds for numbers of 64 bits.
 std::vector<ProteusDesign> AllDesignsOfWords() {
-  std::vector<ProteusDesign> designs;
-  for (uint32_t first = 0; first <= 64; first++) {
-    if (first > 0) designs.push_back(TrieAndSet(first, 0));
-    for (uint32_t second = first + 1; second <= 64; second++) {
-      designs.push_back(TrieAndSet(first, second, kBloomAmq));
-      designs.push_back(TrieAndSet(first, second, kRibbonAmq));
-      if (first > 0) designs.push_back(TwoSets(first, second));
-    }
-  }
+  std::vector<ProteusDesign> designs = DesignsUpTo(64);
   for (uint32_t second = 8; second <= 64; second += 8) {
     designs.push_back(TrieAndSet(second / 2, second, kBloomAmq, 8));
   }

@@ -46,22 +46,6 @@ inline Keys SmallSet() {
   return keys;
 }
 
-// Few enough keys for small blocks, but with LOUDS-Dense levels: a wide and
-// bushy lower part pays for them.
-inline Keys SetWithDenseLevels() {
-  Keys keys;
-  for (int first : {'a', 'q'}) {
-    for (int second = 0; second < 256; second++) {
-      for (int third = 0; third < 8; third++) {
-        keys.push_back({static_cast<char>(first), static_cast<char>(second),
-                        static_cast<char>(30 * third)});
-      }
-    }
-  }
-  SortUnique(&keys);
-  return keys;
-}
-
 // All that was stored must be found, in every way to ask for it.
 inline void ExpectNoFalseNegatives(const FilterBlock& block, const Keys& keys) {
   for (const std::string& key : keys) {
