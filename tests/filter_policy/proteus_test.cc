@@ -292,33 +292,25 @@ TEST(ProteusTest, NoKeys) {
 // ---- Families of keys, and random designs ----
 
 ProteusDesign RandomDesign(size_t longest_key, Random* rnd) {
-  const int longest = static_cast<int>(
-      std::min<size_t>(8 * longest_key + 17, rnd->OneIn(3) ? 5000 : 130));
-  auto bits = [&](int least, int most) {
+  const auto number = [rnd](size_t least, size_t most) {
     return static_cast<uint32_t>(
-        least + (most > least ? rnd->Uniform(most - least + 1) : 0));
+        least + rnd->Uniform(static_cast<int>(most - least) + 1));
   };
+  const size_t longest =
+      std::min<size_t>(8 * longest_key + 17, rnd->OneIn(3) ? 5000 : 130);
   const AmqKind amq = rnd->OneIn(2) ? kRibbonAmq : kBloomAmq;
-  auto first_of = [&](uint32_t second) {
-    return bits(1, static_cast<int>(second) - 1);
-  };
-  const uint32_t second = bits(2, longest);
+  const uint32_t second = number(2, longest);
+  const uint32_t first = number(1, second - 1);
   const uint32_t whole = BytesForBits(second) * 8;
-  switch (rnd->Uniform(6)) {
-    case 0:
-      return TrieAndSet(second, 0);
-    case 1:
-      return TrieAndSet(0, second, amq);
-    case 2:
-      return TrieAndSet(first_of(second), second, amq);
-    case 3:
-      return TwoSets(first_of(second), second, amq,
-                     0.1 * (1 + rnd->Uniform(9)));
-    case 4:
-      return TrieAndSet(0, whole, amq, 8 * bits(1, 9));
-    default:
-      return TrieAndSet(first_of(whole), whole, amq, 8 * bits(1, 9));
-  }
+  const uint32_t stride = 8 * number(1, 9);
+  const double share = 0.1 * number(1, 9);
+  const ProteusDesign designs[] = {TrieAndSet(second, 0),
+                                   TrieAndSet(0, second, amq),
+                                   TrieAndSet(first, second, amq),
+                                   TwoSets(first, second, amq, share),
+                                   TrieAndSet(0, whole, amq, stride),
+                                   TrieAndSet(first, whole, amq, stride)};
+  return designs[rnd->Uniform(6)];
 }
 
 // Batches of every size have the answers of their keys, some of them twice.
