@@ -14,6 +14,7 @@
 
 #include "filter_policy/parted_filter.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/proteus/key_store.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/surf/surf.h"
 #include "rocksdb/table.h"
@@ -161,6 +162,12 @@ inline bool FinishBlock(FilterKind kind, RangeFilterBuilder* builder,
   block->assign(writer.Size(header), '\0');
   writer.Write(header, block->data());
   return true;
+}
+
+inline KeyStore Stored(const std::vector<std::string>& keys) {
+  KeyStore store;
+  for (const std::string& key : keys) store.Append(key);
+  return store;
 }
 
 // The lengths of keys as the header of a block has them.

@@ -27,7 +27,6 @@
 #include "tests/filter_policy/spec_filter.h"
 #include "tests/filter_policy/surf_models.h"
 #include "tests/key_families.h"
-#include "tests/stored_keys.h"
 #include "util/crc32c.h"
 #include "util/random.h"
 

@@ -16,7 +16,6 @@
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 #include "tests/key_families.h"
-#include "tests/stored_keys.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

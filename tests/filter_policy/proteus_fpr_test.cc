@@ -17,7 +17,6 @@
 #include "tests/filter_blocks.h"
 #include "tests/filter_policy/spec_filter.h"
 #include "tests/lcg.h"
-#include "tests/stored_keys.h"
 #include "util/bloom_impl.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
