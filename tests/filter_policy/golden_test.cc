@@ -121,19 +121,17 @@ std::string FirstDifference(const std::string& golden,
          std::to_string(PayloadOffset(golden)) + ")";
 }
 
-std::string SuffixFeature(const SurfFields& block) {
-  if (block.hash_bits + block.real_bits == 0) return "no suffix";
-  if (block.hash_bits + block.real_bits == 64) return "64 suffix bits";
-  if (block.hash_bits == 0) return "real suffix";
-  return block.real_bits == 0 ? "hash suffix" : "both suffixes";
-}
-
 // Returns the features of the format that a block has.
 std::set<std::string> FeaturesOf(const std::string& bytes) {
   if (bytes[kKindOffset] == 0) return {"no filter"};
   if (DecodeFixed32(&bytes[kNumPartsOffset]) == 0) return {"no keys"};
   const SurfFields block(bytes);
-  std::set<std::string> features = {SuffixFeature(block)};
+  const unsigned suffix_bits = block.hash_bits + block.real_bits;
+  std::set<std::string> features = {suffix_bits == 0       ? "no suffix"
+                                    : suffix_bits == 64    ? "64 suffix bits"
+                                    : block.hash_bits == 0 ? "real suffix"
+                                    : block.real_bits == 0 ? "hash suffix"
+                                                           : "both suffixes"};
   if (block.prefix_bits > 0) features.insert("prefix bits");
   if (block.trie.sections.size() > 3) features.insert("many sections");
   if (block.trie.sections.empty()) return features;

@@ -15,7 +15,6 @@
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <set>
 
 #include "filter_policy/filter_block.h"
@@ -95,7 +94,6 @@ struct Span {
 };
 
 struct Leaf {
-  std::string key;
   size_t depth = 0;   // bytes in the stored prefix
   std::string first;  // the first string that the key may be
   Span span;          // all strings that the key may be
@@ -196,7 +194,7 @@ class Model {
         const size_t depth = whole ? shared : shared + 1;
         const Interval interval =
             whole ? Just(key) : WithSuffix(key, depth, real_bits);
-        leaves_[i][shared] = {key, depth, BytesFromBits(interval.begin), {}};
+        leaves_[i][shared] = {depth, BytesFromBits(interval.begin), {}};
         intervals.emplace_back(interval, &leaves_[i][shared].span);
       }
     }
