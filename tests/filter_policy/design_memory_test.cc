@@ -13,7 +13,6 @@
 #include "filter_policy/proteus/prior/prior.h"
 #include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
-#include "tests/stored_keys.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
