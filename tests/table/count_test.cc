@@ -121,7 +121,8 @@ INSTANTIATE_TEST_CASE_P(
     Tables, CountTest,
     ::testing::Values("filter_policy=surf:0:0;block_size=300",
                       "filter_policy=surf:4:5;block_size=300;"
-                      "cache_index_and_filter_blocks=true",
+                      "cache_index_and_filter_blocks=true;"
+                      "metadata_block_size=80",
                       "filter_policy=proteus:12;block_size=300",
                       "filter_policy=bloomfilter:10;block_size=300",
                       "block_size=300;no_block_cache=true"));
