@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Filters in block caches: what the statistics count, parts of filters in two
-//  units, and what many DBs in one process keep beside filters that are in one
-//  small cache.
+//  Filters in block caches: how RocksDB loads and keeps their parts, what the
+//  statistics count, parts of filters in two units, and what many DBs in one
+//  process keep beside filters that are in one small cache.
 
 #include "filter_policy/kept_memory.h"
 #include "filter_policy/open_db/unit_heat.h"
@@ -16,6 +16,30 @@ namespace {
 // ---- What the statistics count ----
 
 constexpr char kInCache[] = "cache_index_and_filter_blocks=true;";
+
+// Notes the filter blocks that are inserted.
+class NotingCache : public CacheWrapper {
+ public:
+  explicit NotingCache(std::shared_ptr<Cache> cache)
+      : CacheWrapper(std::move(cache)) {}
+  const char* Name() const override { return "NotingCache"; }
+  Status Insert(const Slice& key, ObjectPtr value,
+                const CacheItemHelper* helper, size_t charge, Handle** handle,
+                Priority priority, const Slice& compressed,
+                CompressionType type) override {
+    if (helper != nullptr && helper->role == CacheEntryRole::kFilterBlock) {
+      keys.insert(key.ToString());
+      charges.push_back(charge);
+      priorities.insert(priority);
+    }
+    return target_->Insert(key, value, helper, charge, handle, priority,
+                           compressed, type);
+  }
+
+  std::set<std::string> keys;
+  std::vector<size_t> charges;
+  std::set<Priority> priorities;
+};
 
 class FilterCacheTest : public NumberedDBTest {
  protected:
@@ -161,6 +185,123 @@ TEST_F(FilterCacheTest, WhoseFiltersCount) {
   SetPolicy("surf:0:8");
   Open();
   EXPECT_EQ(1u, FilterStats().total.filter_blocks_loaded);
+}
+
+// ---- How RocksDB loads and keeps parts ----
+
+// CachedFilter has RocksDB load parts of a filter as if they were blocks, and
+// stands where RocksDB's table has its own filter. If a test fails, look at
+// what RocksDB does with partitioned filters now: its reader's
+// GetFilterPartitionBlock, and how a block's trailer and cache key are read.
+class CachedFilterTest : public FilterCacheTest {
+ protected:
+  static constexpr size_t kPartBytes = 512;
+
+  // Opens a DB of one file, with nothing in its cache.
+  void MakeParts(const std::string& more = "") {
+    const std::string table = std::string(kInCache) +
+                              "filter_policy=surf:0:16;metadata_block_size=" +
+                              std::to_string(kPartBytes) + ";" + more;
+    Make(table, NewLRUCache(8 << 20), 1);
+    // The parts of files of level 0 are read when these are opened.
+    CompactLevel0Into(3, 1 << 20);
+    cache_ = std::make_shared<NotingCache>(NewLRUCache(8 << 20));
+    UseTable(table, cache_);
+    Open();
+    ASSERT_OK(options_.statistics->Reset());
+    get_perf_context()->Reset();
+  }
+  // The file's directory.
+  size_t NumParts() {
+    const std::string bytes = FilterBytes(OneFile());
+    FilterDirectory directory;
+    EXPECT_OK(directory.Read(bytes, bytes.size()));
+    return directory.parts().size();
+  }
+  void GetAbsent(uint64_t i) { ASSERT_FALSE(Has(Gap(i, 500))); }
+
+  std::shared_ptr<NotingCache> cache_;
+};
+
+TEST_F(CachedFilterTest, AGetReadsOnePartOnce) {
+  MakeParts();
+  const size_t parts = NumParts();
+  ASSERT_GT(parts, 5u);
+  EXPECT_EQ(0u, cache_->keys.size());
+  GetAbsent(kKeys / 2);
+  EXPECT_EQ(1u, get_perf_context()->filter_block_read_count);
+  EXPECT_LE(get_perf_context()->block_read_byte, 2 * kPartBytes);
+  EXPECT_EQ(1u, Ticks(BLOCK_CACHE_FILTER_MISS));
+  EXPECT_EQ(1u, Ticks(BLOCK_CACHE_FILTER_ADD));
+  EXPECT_EQ(1u, Ticks(BLOOM_FILTER_USEFUL));
+  GetAbsent(kKeys / 2);
+  EXPECT_EQ(1u, get_perf_context()->filter_block_read_count);
+  EXPECT_EQ(1u, Ticks(BLOCK_CACHE_FILTER_HIT));
+  // Each part has a key of its own in the cache, and the rest of the file has
+  // other ones.
+  for (uint64_t i = 0; i < kKeys; i += 2) GetAbsent(i);
+  EXPECT_EQ(parts, get_perf_context()->filter_block_read_count);
+  EXPECT_EQ(parts, cache_->keys.size());
+  for (const size_t charge : cache_->charges) {
+    EXPECT_GT(charge, kPartBytes / 4);
+    EXPECT_LT(charge, 4 * kPartBytes);
+  }
+  for (uint64_t i = 0; i < kKeys; i++) ASSERT_TRUE(Has(Key(i)));
+  EXPECT_EQ(kKeys, Ticks(BLOOM_FILTER_FULL_TRUE_POSITIVE));
+}
+
+TEST_F(CachedFilterTest, Priorities) {
+  for (const bool high : {false, true}) {
+    MakeParts(std::string("cache_index_and_filter_blocks_with_high_priority=") +
+              (high ? "true" : "false"));
+    GetAbsent(1);
+    EXPECT_EQ((std::set<Cache::Priority>{high ? Cache::Priority::HIGH
+                                              : Cache::Priority::LOW}),
+              cache_->priorities);
+  }
+}
+
+TEST_F(CachedFilterTest, PinnedParts) {
+  const std::string partitioned =
+      "partition_filters=true;index_type=kTwoLevelIndexSearch;"
+      "metadata_cache_options={partition_pinning=";
+  for (const std::string& pinning :
+       {std::string("metadata_cache_options={unpartitioned_pinning="),
+        partitioned}) {
+    for (const bool pinned : {false, true}) {
+      SCOPED_TRACE(pinning + (pinned ? "kAll" : "kNone"));
+      MakeParts(pinning + (pinned ? "kAll}" : "kNone}"));
+      EXPECT_EQ(pinned ? NumParts() : 0u, cache_->keys.size());
+      cache_->EraseUnRefEntries();
+      get_perf_context()->Reset();
+      GetAbsent(7);
+      EXPECT_EQ(pinned ? 0u : 1u, get_perf_context()->filter_block_read_count);
+    }
+  }
+}
+
+// The parts of a file that is deleted leave the cache, if RocksDB is asked for
+// that.
+TEST_F(CachedFilterTest, PartsOfObsoleteFiles) {
+  size_t left[2];
+  for (const bool uncached : {false, true}) {
+    options_.uncache_aggressiveness = uncached ? 1000 : 0;
+    MakeParts();
+    for (uint64_t i = 0; i < kKeys; i += 2) GetAbsent(i);
+    ASSERT_OK(db_->DeleteRange(WriteOptions(), Key(0), Key(kKeys)));
+    ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+    left[uncached] = cache_->GetUsage();
+  }
+  EXPECT_LT(left[1] + 3000, left[0]);
+}
+
+// A directory larger than the first read of it.
+TEST_F(CachedFilterTest, ALargeDirectory) {
+  MakeParts("metadata_block_size=16");
+  EXPECT_GT(NumParts(), 500u);
+  for (uint64_t i = 0; i < kKeys; i++) ASSERT_TRUE(Has(Key(i)));
+  GetAbsent(9);
+  EXPECT_GE(Ticks(BLOOM_FILTER_USEFUL), 1u);
 }
 
 // ---- Parts in two units ----
