@@ -242,6 +242,7 @@ TEST_F(CachedFilterTest, AGetReadsOnePartOnce) {
   for (uint64_t i = 0; i < kKeys; i += 2) GetAbsent(i);
   EXPECT_EQ(parts, get_perf_context()->filter_block_read_count);
   EXPECT_EQ(parts, cache_->keys.size());
+  cache_->charges.pop_back();  // the last part may be smaller
   for (const size_t charge : cache_->charges) {
     EXPECT_GT(charge, kPartBytes / 4);
     EXPECT_LT(charge, 4 * kPartBytes);

@@ -8,7 +8,7 @@
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/sst_file_reader.h"
 #include "table/protean_table_factory.h"
-#include "tests/sst_damage.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -248,22 +248,6 @@ TEST_F(OptionsTest, OptionsOfAnOpenDB) {
       db_->SetOptions({{"table_factory.filter_policy",
                         "{id=protean.Proteus;filter_budget_bytes=3}"}}),
       {"filter_budget_bytes", "3"});
-}
-
-// RocksDB ignores partition_filters without a two-level index, and Protean
-// always.
-TEST_F(OptionsTest, PartitionFiltersIsOfTheIndex) {
-  for (const char* index :
-       {"kBinarySearch", "kBinarySearchWithFirstKey", "kTwoLevelIndexSearch"}) {
-    SCOPED_TRACE(index);
-    SetPolicy("surf:0:4",
-              std::string("partition_filters=true;"
-                          "cache_index_and_filter_blocks=true;index_type=") +
-                  index);
-    OpenNew();
-    WriteFile({"key"});
-    EXPECT_GT(FilterHandle(OneFile()).size(), FilterDirectory::kFixedSize);
-  }
 }
 
 // An SstFileWriter does not validate options: it must do without a filter, or

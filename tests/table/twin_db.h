@@ -150,11 +150,6 @@ class TwinDB {
   const std::string& path(Twin twin) const { return paths_[twin]; }
 
   size_t NumFiles() { return FilesOf(protean()).size(); }
-  size_t NumLevels() {
-    std::set<int> levels;
-    for (const auto& file : FilesOf(protean())) levels.insert(file.level);
-    return levels.size();
-  }
 
  private:
   std::array<Options, 2> options_;
