@@ -470,26 +470,4 @@ TEST_F(LevelsPolicyTest, InRocksDBsOwnTable) {
   ExpectFilteredGets();
 }
 
-// With another policy than Protean's, or none, the filters of existing files
-// keep working.
-TEST_F(LevelsPolicyTest, FiltersOutliveTheirPolicy) {
-  for (const std::string policy : {"bloomfilter:10", "nullptr"}) {
-    SCOPED_TRACE(policy);
-    ASSERT_OK(Set("surf:0:8"));
-    Open();
-    FillLevels();
-    ASSERT_OK(Set(policy));
-    ASSERT_OK(options_.statistics->Reset());
-    Open();
-    SeekInGaps();
-    EXPECT_GE(FilteredSeeks(), 2.9 * kKeys);
-    ExpectFilteredGets();
-    for (int i = 0; i < kKeys; i++) ASSERT_TRUE(Has(Key(20 * i + 2)));
-    CompactTo(2);
-    const auto policies = PoliciesOfFiles();
-    EXPECT_EQ(policy == "nullptr" ? " 0" : "bloomfilter 10", policies.at(2));
-    Destroy();
-  }
-}
-
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -156,32 +155,21 @@ TEST_F(ContractTest, AVersionStaysAsItWas) {
 
 // ---- Files that are opened apart from their DB ----
 
-class FileApartTest : public ContractTest {
- protected:
-  // Writes a file of these keys, and opens it apart from its DB.
-  void Make(BlockBasedTableOptions table, const Keys& keys) {
-    table.filter_policy = NewSurfFilterPolicy({0, 8});
-    table.block_cache = NewLRUCache(1 << 20);
-    options_.table_factory = std::make_shared<ProteanTableFactory>(table);
-    Open();
-    AddFile(db_.get(), 0, keys);
-    file_ = OneFile();
-    cached_ = table.block_cache->GetUsage();
-    ASSERT_OK(options_.statistics->Reset());
-    ASSERT_OK(BlockBasedFile::OpenApart(options_, file_, &apart_));
-    EXPECT_EQ(cached_, table.block_cache->GetUsage());
-  }
-
-  std::string file_;
-  size_t cached_ = 0;
-  std::unique_ptr<BlockBasedFile> apart_;
-};
-
 // SstFileReader hands what it has opened to the table factory, and goes on
 // without a table. Neither the DB's block cache nor its statistics notice.
-TEST_F(FileApartTest, IsReadApartFromItsDB) {
-  ASSERT_NO_FATAL_FAILURE(Make({}, {"a", "b"}));
-  const BlockBasedFile& file = *apart_;
+TEST_F(ContractTest, AFileIsReadApartFromItsDB) {
+  BlockBasedTableOptions table;
+  table.filter_policy = NewSurfFilterPolicy({0, 8});
+  table.block_cache = NewLRUCache(1 << 20);
+  options_.table_factory = std::make_shared<ProteanTableFactory>(table);
+  Open();
+  AddFile(db_.get(), 0, {"a", "b"});
+  const std::string path = OneFile();
+  const size_t cached = table.block_cache->GetUsage();
+  std::unique_ptr<BlockBasedFile> apart;
+  ASSERT_OK(BlockBasedFile::OpenApart(options_, path, &apart));
+  EXPECT_EQ(cached, table.block_cache->GetUsage());
+  const BlockBasedFile& file = *apart;
   EXPECT_EQ(BlockBasedFile::FilterState::kFull, file.filter_state());
   EXPECT_NE(nullptr, file.GetHeldFilter());
   const ReadOptions read_options;
@@ -189,7 +177,7 @@ TEST_F(FileApartTest, IsReadApartFromItsDB) {
   Put("b", "newer");
   ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
   ASSERT_OK(options_.statistics->Reset());
-  EXPECT_TRUE(Env::Default()->FileExists(file_).IsNotFound());
+  EXPECT_TRUE(Env::Default()->FileExists(path).IsNotFound());
   const std::unique_ptr<InternalIterator> it(file.table()->NewIterator(
       read_options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
       /*skip_filters=*/false, TableReaderCaller::kSSTFileReader));
@@ -201,79 +189,35 @@ TEST_F(FileApartTest, IsReadApartFromItsDB) {
   EXPECT_EQ("value of a,value of b,", values);
   EXPECT_EQ(0u, Ticks(BLOCK_CACHE_MISS));
   std::unique_ptr<BlockBasedFile> none;
-  const Status s = BlockBasedFile::OpenApart(options_, file_, &none);
+  const Status s = BlockBasedFile::OpenApart(options_, path, &none);
   EXPECT_TRUE(s.IsNotFound() || s.IsPathNotFound()) << s.ToString();
 }
 
 // ---- Handles of the C API ----
 
-class CHandlesTest : public ::testing::Test {
- protected:
-  CHandlesTest() {
-    EXPECT_OK(CheckHandles());
-    rocksdb_options_set_create_if_missing(options_, 1);
-    rocksdb_destroy_db(options_, path_.c_str(), &error_);
-  }
-  ~CHandlesTest() override {
-    rocksdb_destroy_db(options_, path_.c_str(), &error_);
-    rocksdb_options_destroy(options_);
-    EXPECT_EQ(nullptr, error_);
-    free(error_);
-  }
-
-  const std::string path_ = test::PerThreadDBPath("c_handles");
-  rocksdb_options_t* const options_ = rocksdb_options_create();
-  char* error_ = nullptr;
-};
-
-TEST_F(CHandlesTest, DatabasesAndColumnFamilies) {
-  rocksdb_t* const db = rocksdb_open(options_, path_.c_str(), &error_);
-  ASSERT_NE(nullptr, db) << error_;
-  rocksdb_column_family_handle_t* const family =
-      rocksdb_create_column_family(db, options_, "another", &error_);
-  ASSERT_NE(nullptr, family) << error_;
-  EXPECT_EQ(path_, DBOf(db)->GetName());
-  EXPECT_EQ(DBOf(db)->DefaultColumnFamily(), ColumnFamilyOf(db, nullptr));
-  EXPECT_EQ("another", ColumnFamilyOf(db, family)->GetName());
-  rocksdb_column_family_handle_destroy(family);
-  rocksdb_close(db);
-}
-
-// The handle of the DB inside a TransactionDB is a struct like all others.
-TEST_F(CHandlesTest, TransactionDatabases) {
+// The handle of the DB inside a TransactionDB is a struct like all others. (All
+// others: tests/shared/c_program.c.)
+TEST(CHandlesTest, TransactionDatabases) {
+  EXPECT_OK(CheckHandles());
+  const std::string path = test::PerThreadDBPath("c_handles");
+  char* error = nullptr;
+  rocksdb_options_t* const options = rocksdb_options_create();
+  rocksdb_options_set_create_if_missing(options, 1);
   rocksdb_transactiondb_options_t* const transactions =
       rocksdb_transactiondb_options_create();
-  rocksdb_transactiondb_t* const db = rocksdb_transactiondb_open(
-      options_, transactions, path_.c_str(), &error_);
-  ASSERT_NE(nullptr, db) << error_;
+  rocksdb_transactiondb_t* const db =
+      rocksdb_transactiondb_open(options, transactions, path.c_str(), &error);
+  ASSERT_NE(nullptr, db) << error;
   rocksdb_t* const base = rocksdb_transactiondb_get_base_db(db);
-  EXPECT_EQ(path_, DBOf(base)->GetName());
+  EXPECT_EQ(path, DBOf(base)->GetName());
+  EXPECT_EQ(DBOf(base)->DefaultColumnFamily(), ColumnFamilyOf(base, nullptr));
+  EXPECT_TRUE(ReadOptionsOf(nullptr).fill_cache);
   rocksdb_transactiondb_close_base_db(base);
   rocksdb_transactiondb_close(db);
+  rocksdb_destroy_db(options, path.c_str(), &error);
+  EXPECT_EQ(nullptr, error);
   rocksdb_transactiondb_options_destroy(transactions);
-}
-
-TEST_F(CHandlesTest, OptionsAreThoseOfTheHandle) {
-  rocksdb_readoptions_t* const read = rocksdb_readoptions_create();
-  rocksdb_readoptions_set_fill_cache(read, 0);
-  rocksdb_readoptions_set_iterate_upper_bound(read, "bound", 5);
-  rocksdb_readoptions_set_deadline(read, 12345);
-  EXPECT_FALSE(ReadOptionsOf(read).fill_cache);
-  EXPECT_EQ("bound", ReadOptionsOf(read).iterate_upper_bound->ToString());
-  EXPECT_EQ(12345, ReadOptionsOf(read).deadline.count());
-  EXPECT_TRUE(ReadOptionsOf(nullptr).fill_cache);
-  rocksdb_readoptions_destroy(read);
-
-  rocksdb_options_set_num_levels(options_, 5);
-  EXPECT_EQ(5, OptionsOf(options_)->num_levels);
-  OptionsOf(options_)->write_buffer_size = 54321;
-  EXPECT_EQ(54321u, rocksdb_options_get_write_buffer_size(options_));
-
-  rocksdb_block_based_table_options_t* const table =
-      rocksdb_block_based_options_create();
-  rocksdb_block_based_options_set_whole_key_filtering(table, 0);
-  EXPECT_FALSE(TableOptionsOf(table)->whole_key_filtering);
-  rocksdb_block_based_options_destroy(table);
+  rocksdb_options_destroy(options);
 }
 
 // ---- Questions ----
