@@ -67,12 +67,14 @@ struct Setting {
 constexpr char kFiltersInCache[] = "cache_index_and_filter_blocks=true;";
 
 // Others are drawn by differential_test, in all combinations: files that are
-// mapped, few open files, kinds of indexes, and where filter blocks are held.
-// Those of an open DB change in concurrency_test.
+// mapped or read directly, few open files, kinds of indexes, and where filter
+// blocks are held. Those of an open DB change in concurrency_test.
 std::vector<Setting> AllSettings() {
   return {
-      {"direct reads",
-       "use_direct_reads=true;use_direct_io_for_flush_and_compaction=true"},
+      {"aligned blocks", "",
+       "use_delta_encoding=false;block_align=true;"
+       "optimize_filters_for_memory=true;"
+       "detect_filter_construct_corruption=true"},
       {"row cache",
        "",
        "",
@@ -117,22 +119,7 @@ std::vector<Setting> AllSettings() {
        "checksum=kNoChecksum"},
       {"blocks of an old format", "",
        "format_version=2;checksum=kCRC32c;block_restart_interval=1;"
-       "read_amp_bytes_per_bit=8"},
-      {"aligned blocks", "",
-       "use_delta_encoding=false;block_align=true;"
-       "optimize_filters_for_memory=true;"
-       "detect_filter_construct_corruption=true"}};
-}
-
-bool HasDirectReads() {
-  const std::string probe = test::PerThreadDBPath("direct_reads");
-  EXPECT_OK(WriteStringToFile(Env::Default(), std::string(4096, 'x'), probe));
-  EnvOptions direct;
-  direct.use_direct_reads = true;
-  std::unique_ptr<RandomAccessFile> file;
-  const Status s = Env::Default()->NewRandomAccessFile(probe, &file, direct);
-  EXPECT_OK(Env::Default()->DeleteFile(probe));
-  return s.ok();
+       "read_amp_bytes_per_bit=8"}};
 }
 
 }  // namespace
@@ -170,10 +157,6 @@ TEST_P(TuningTest, AnswersStayRight) {
   for (const Setting& setting : AllSettings()) {
     if (!IsMine(number++)) continue;
     SCOPED_TRACE(setting.name);
-    if (setting.name == std::string("direct reads") && !HasDirectReads()) {
-      printf("No direct I/O here: it is not tested.\n");
-      continue;
-    }
     ASSERT_OK(statistics_->Reset());
     CompareSetting(setting);
     if (HasFailure()) return;
@@ -181,26 +164,6 @@ TEST_P(TuningTest, AnswersStayRight) {
       EXPECT_GT(Ticks(ticker), 0u) << "ticker " << ticker;
     }
   }
-}
-
-// An existing key may exist; most absent keys are known not to.
-TEST_P(TuningTest, KeyMayExist) {
-  const auto dbs = NewTree();
-  dbs->Compact();
-  size_t absent = 0;
-  size_t known = 0;
-  for (const std::string& key : queries_) {
-    std::string value;
-    const bool may = dbs->protean()->KeyMayExist(ReadOptions(), key, &value);
-    if (Has(dbs->plain(), key)) {
-      EXPECT_TRUE(may) << Hex(key);
-    } else {
-      absent++;
-      known += may ? 0 : 1;
-    }
-  }
-  EXPECT_GT(absent, 100u);
-  EXPECT_GT(known, absent / 4);
 }
 
 // ---- Other comparators ----

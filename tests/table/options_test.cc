@@ -306,15 +306,19 @@ namespace {
 
 struct Names {
   const char* short_name;
-  const char* id;
+  DesignSpace space;
 };
 
-void PrintTo(const Names& names, std::ostream* out) { *out << names.id; }
+void PrintTo(const Names& names, std::ostream* out) {
+  *out << names.short_name;
+}
 
 class ProteusOptionsTest : public OptionsTest,
                            public testing::WithParamInterface<Names> {
  protected:
-  std::string Id() const { return GetParam().id; }
+  std::string Id() const {
+    return ProteusFilterPolicy::ClassName(GetParam().space);
+  }
   std::string ShortName() const { return GetParam().short_name; }
   std::string Object(const std::string& options) const {
     return "{id=" + Id() + ";" + options + "}";
@@ -334,14 +338,8 @@ class ProteusOptionsTest : public OptionsTest,
   void ExpectOptionsRefused(const ProteusPolicyOptions& options,
                             const Keys& words) {
     BlockBasedTableOptions table;
-    for (DesignSpace space :
-         {DesignSpace::kOnePrefixFilter, DesignSpace::kTwoPrefixFilters,
-          DesignSpace::kProteus}) {
-      if (ProteusFilterPolicy::ClassName(space) != Id()) continue;
-      table.filter_policy =
-          std::make_shared<ProteusFilterPolicy>(space, options);
-    }
-    ASSERT_NE(nullptr, table.filter_policy);
+    table.filter_policy =
+        std::make_shared<ProteusFilterPolicy>(GetParam().space, options);
     options_.table_factory = NewProteanTableFactory(table);
     ExpectRefused(Use(), words);
     options_.table_factory.reset(NewBlockBasedTableFactory(table));
@@ -355,9 +353,9 @@ class ProteusOptionsTest : public OptionsTest,
 
 INSTANTIATE_TEST_SUITE_P(
     Policies, ProteusOptionsTest,
-    testing::Values(Names{"proteus", "protean.Proteus"},
-                    Names{"prefixbloom", "protean.PrefixBloom"},
-                    Names{"prefixbloom2", "protean.TwoPrefixBloom"}),
+    testing::Values(Names{"proteus", DesignSpace::kProteus},
+                    Names{"prefixbloom", DesignSpace::kOnePrefixFilter},
+                    Names{"prefixbloom2", DesignSpace::kTwoPrefixFilters}),
     [](const auto& test) { return std::string(test.param.short_name); });
 
 TEST_P(ProteusOptionsTest, ShortForm) {
