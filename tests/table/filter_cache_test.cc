@@ -211,7 +211,6 @@ class CachedFilterTest : public FilterCacheTest {
     ASSERT_OK(options_.statistics->Reset());
     get_perf_context()->Reset();
   }
-  // The file's directory.
   size_t NumParts() {
     const std::string bytes = FilterBytes(OneFile());
     FilterDirectory directory;
@@ -262,22 +261,31 @@ TEST_F(CachedFilterTest, Priorities) {
   }
 }
 
+// A filter that RocksDB's table pins is not cut into parts when it is written.
 TEST_F(CachedFilterTest, PinnedParts) {
-  const std::string partitioned =
-      "partition_filters=true;index_type=kTwoLevelIndexSearch;"
-      "metadata_cache_options={partition_pinning=";
-  for (const std::string& pinning :
-       {std::string("metadata_cache_options={unpartitioned_pinning="),
-        partitioned}) {
-    for (const bool pinned : {false, true}) {
-      SCOPED_TRACE(pinning + (pinned ? "kAll" : "kNone"));
-      MakeParts(pinning + (pinned ? "kAll}" : "kNone}"));
-      EXPECT_EQ(pinned ? NumParts() : 0u, cache_->keys.size());
-      cache_->EraseUnRefEntries();
-      get_perf_context()->Reset();
-      GetAbsent(7);
-      EXPECT_EQ(pinned ? 0u : 1u, get_perf_context()->filter_block_read_count);
-    }
+  const struct {
+    std::string index;
+    std::string pinning;
+    bool in_parts;
+    bool pinned;
+  } rows[] = {{"", "unpartitioned_pinning=kNone", true, false},
+              {"", "unpartitioned_pinning=kFlushedAndSimilar", true, false},
+              {"", "unpartitioned_pinning=kAll", false, true},
+              {"kTwoLevelIndexSearch", "partition_pinning=kNone", true, false},
+              {"kTwoLevelIndexSearch", "partition_pinning=kAll", true, true}};
+  for (const auto& [index, pinning, in_parts, pinned] : rows) {
+    SCOPED_TRACE(index + " " + pinning);
+    MakeParts(
+        "metadata_cache_options={" + pinning + "};" +
+        (index.empty() ? "" : "partition_filters=true;index_type=" + index));
+    const size_t parts = NumParts();
+    EXPECT_GE(parts, in_parts ? 6u : 1u);
+    EXPECT_LE(parts, in_parts ? kKeys : 1u);
+    EXPECT_EQ(pinned ? parts : 0u, cache_->keys.size());
+    cache_->EraseUnRefEntries();
+    get_perf_context()->Reset();
+    GetAbsent(7);
+    EXPECT_EQ(pinned ? 0u : 1u, get_perf_context()->filter_block_read_count);
   }
 }
 
@@ -324,20 +332,17 @@ int PassesUntilLoaded(UnitHeat* heat, double share, int most = 1 << 20) {
   return most;
 }
 
-TEST(UnitHeatTest, StopsWhatWouldReadInVain) {
+TEST(UnitHeatTest, StopsWhatReadsInVainAndNothingElse) {
   UnitHeat heat;
   for (int i = 0; i < 10; i++) {
     EXPECT_EQ(1, PassesUntilLoaded(&heat, 1));
     EXPECT_EQ(Action::kLook, heat.OnPass(AskedFor::kGet, [] { return 1.0; }));
     heat.OnGone();
   }
-}
-
-TEST(UnitHeatTest, LeavesAloneWhatFindsKeys) {
-  UnitHeat heat;
-  EXPECT_EQ(1 << 20, PassesUntilLoaded(&heat, 0));
+  UnitHeat finds_keys;
+  EXPECT_EQ(1 << 20, PassesUntilLoaded(&finds_keys, 0));
   EXPECT_EQ(Action::kLoad,
-            heat.OnPass(AskedFor::kOpenSeek, [] { return 0.0; }));
+            finds_keys.OnPass(AskedFor::kOpenSeek, [] { return 0.0; }));
 }
 
 // A unit that the cache drops before it is asked again takes more than twice as
@@ -383,15 +388,12 @@ class FilterUnitsTest : public NumberedDBTest {
     WriteNumbers(1, kKeys);
     for (uint64_t i = 0; i < 2000; i++) GetAbsent(7 * i);
     Compact();
-    ASSERT_NO_FATAL_FAILURE(ReadDirectory());
-    for (const FilterPart& part : parts()) ASSERT_TRUE(part.HasSecond());
-    ASSERT_GT(parts().size(), 5u);
-    EXPECT_LE(8 * block_.size(), 12 * kKeys);
-  }
-  void ReadDirectory() {
     file_ = OneFile();
     block_ = FilterBytes(file_);
     ASSERT_OK(directory_.Read(block_, block_.size()));
+    for (const FilterPart& part : parts()) ASSERT_TRUE(part.HasSecond());
+    ASSERT_GT(parts().size(), 5u);
+    EXPECT_LE(8 * block_.size(), 12 * kKeys);
   }
   // Opens the DB again, with an empty cache.
   void Reopen(const std::string& more = "") {
@@ -448,33 +450,14 @@ TEST_F(FilterUnitsTest, FirstUnitsFilterASmallCache) {
   for (uint64_t i = 0; i < kKeys; i += 7) GetPresent(i);
 }
 
-// A filter that RocksDB's table pins is not cut into parts when it is written.
-// Of one that has been cut, all units are pinned.
+// Of a filter that has been cut, all units are pinned.
 TEST_F(FilterUnitsTest, PinnedFilters) {
-  const std::string pin_all =
-      "metadata_cache_options={unpartitioned_pinning=kAll};";
   ASSERT_NO_FATAL_FAILURE(Fill("block_cache=8M;"));
-  Reopen(pin_all);
+  Reopen("metadata_cache_options={unpartitioned_pinning=kAll};");
   for (uint64_t i = 0; i < 5000; i++) GetAbsent(i);
   EXPECT_EQ(0u, UnitsLoaded());
   EXPECT_EQ(0u, get_perf_context()->filter_block_read_count);
   EXPECT_LT(FalsePositives(), 50u);
-
-  const auto parts_with = [&](const std::string& options) {
-    Reopen(options);
-    WriteNumbers(1, kKeys);
-    Compact();
-    ReadDirectory();
-    Reopen(options);
-    for (uint64_t i = 0; i < 1000; i++) GetAbsent(i);
-    return parts().size();
-  };
-  EXPECT_EQ(1u, parts_with(pin_all));
-  EXPECT_EQ(0u, get_perf_context()->filter_block_read_count);
-  EXPECT_LT(5u, parts_with("partition_filters=true;metadata_cache_options={"
-                           "partition_pinning=kAll;};"));
-  EXPECT_LT(5u, parts_with("metadata_cache_options={unpartitioned_pinning="
-                           "kFlushedAndSimilar};"));
 }
 
 // A second unit that is damaged costs false positives of its part alone.
