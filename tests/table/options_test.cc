@@ -244,10 +244,6 @@ TEST_F(OptionsTest, OptionsOfAnOpenDB) {
   for (const char* key : {"a", "b", "c"}) EXPECT_TRUE(Has(key)) << key;
   ExpectRefused(db_->SetOptions({{"table_factory.filter_policy", "surf:99:0"}}),
                 {"hash_suffix_bits", "99"});
-  ExpectRefused(
-      db_->SetOptions({{"table_factory.filter_policy",
-                        "{id=protean.Proteus;filter_budget_bytes=3}"}}),
-      {"filter_budget_bytes", "3"});
 }
 
 // An SstFileWriter does not validate options: it must do without a filter, or
