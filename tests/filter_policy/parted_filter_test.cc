@@ -541,6 +541,24 @@ TEST(PartsTest, SetsThatOneUnitHasNoRoomFor) {
   }
 }
 
+// A unit says of which part it is, and which of the two.
+TEST_F(FilterUnitsTest, WrongNames) {
+  ASSERT_NO_FATAL_FAILURE(Build(TrieAndSet(0, 64)));
+  const FilterUnit& unit = parts()[1].first;
+  const size_t part_number = unit.offset + unit.payload_size + 4;
+  for (const size_t number : {part_number, part_number + 4}) {
+    for (const char other : {'\0', '\1', '\2', '\xff'}) {
+      if (bytes_[number] == other) continue;
+      std::string damaged = bytes_;
+      damaged[number] = other;
+      damaged = WithRightChecksums(damaged);
+      const FilterBlock block(damaged);
+      EXPECT_TRUE(block.status().IsCorruption());
+      for (const std::string& key : keys_) ASSERT_TRUE(block.KeyMayMatch(key));
+    }
+  }
+}
+
 // ---- Estimates of sizes ----
 
 namespace {
