@@ -120,7 +120,8 @@ INSTANTIATE_TEST_CASE_P(
     Tables, CountTest,
     ::testing::Values("filter_policy=surf:0:0;block_size=300",
                       "filter_policy=surf:4:5;block_size=300;"
-                      "cache_index_and_filter_blocks=true",
+                      "cache_index_and_filter_blocks=true;"
+                      "metadata_block_size=80",
                       "filter_policy=surf:0:4;block_size=300;"
                       "partition_filters=true;metadata_block_size=64;"
                       "index_type=kTwoLevelIndexSearch",

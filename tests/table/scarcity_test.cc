@@ -15,16 +15,17 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 struct Filters {
-  const char* name;
-  const char* table;
+  std::string name;
+  std::string table;
 };
 
-constexpr Filters kFilters[] = {
-    {"stock", "id=BlockBasedTable;filter_policy=bloomfilter:10"},
-    {"SuRF", "id=ProteanTable;filter_policy=surf:0:4"},
-    {"Proteus", "id=ProteanTable;filter_policy=proteus:12"},
-    {"levels",
-     "id=ProteanTable;filter_policy=levels:bloomfilter:10,proteus:12"}};
+constexpr char kStock[] = "filter_policy=bloomfilter:10";
+
+const Filters kFilters[] = {
+    {"stock", kStock},
+    {"SuRF", "filter_policy=surf:0:4"},
+    {"Proteus", "filter_policy=proteus:12"},
+    {"levels", "filter_policy=levels:bloomfilter:10,proteus:12"}};
 
 class ScarcityTest : public KnownDBTest {
  protected:
@@ -41,10 +42,8 @@ class ScarcityTest : public KnownDBTest {
   // Sets the table, with a cache that never holds more than `capacity` bytes.
   void UseTable(const std::string& table, size_t capacity,
                 bool charged = false) {
-    // An existing factory would pass its options on to the new one.
-    options_.table_factory.reset();
-    ASSERT_OK(TableFactory::CreateFromString(ConfigOptions(), table,
-                                             &options_.table_factory));
+    const bool is_stock = Slice(table).starts_with(kStock);
+    SetTable(table, is_stock ? "BlockBasedTable" : "ProteanTable");
     auto* const table_options =
         options_.table_factory->GetOptions<BlockBasedTableOptions>();
     table_options->block_cache = NewLRUCache(capacity, /*num_shard_bits=*/0,
@@ -72,6 +71,14 @@ class ScarcityTest : public KnownDBTest {
     ASSERT_EQ(1u, properties.size());
     filter_bytes_ = properties.begin()->second->filter_size;
     index_bytes_ = properties.begin()->second->index_size;
+  }
+
+  static void Report(const char* fault, const Filters& filters,
+                     uint64_t injected, uint64_t right, size_t lines) {
+    FaultReport::Line& line = FaultReport::At(fault, filters.name);
+    line.injected += injected;
+    line.Count("right answers", right);
+    line.Count("lines in the log", lines);
   }
 
   Keys keys_;
@@ -105,8 +112,8 @@ TEST_F(ScarcityTest, StrictCaches) {
         SCOPED_TRACE(capacity);
         UseTable(table, capacity);
         const Status s = TryOpen();
-        FaultReport::Line& line = FaultReport::At(
-            "strict cache", std::string(filters.name) + ", of 0 to 1 MB");
+        FaultReport::Line& line =
+            FaultReport::At("strict cache", filters.name + ", of 0 to 1 MB");
         line.injected++;
         // The first table is stock RocksDB's: the others fail to open where it
         // does.
@@ -143,7 +150,7 @@ TEST_F(ScarcityTest, FiltersThatDoNotFit) {
   for (const Filters& filters : kFilters) {
     SCOPED_TRACE(filters.name);
     const std::string table =
-        std::string(filters.table) + kInCache + ";metadata_block_size=1M";
+        filters.table + kInCache + ";metadata_block_size=1M";
     ASSERT_NO_FATAL_FAILURE(Make(table));
     // Room for the index, the data block that is read, the one after it, and
     // the cache's own bytes for each.
@@ -159,12 +166,9 @@ TEST_F(ScarcityTest, FiltersThatDoNotFit) {
     EXPECT_GT(reads.answers().right, asked_.size());
     const size_t lines =
         log_->Lines({"is read without a part of its filter"}).size();
-    EXPECT_EQ(filters.name == std::string("stock") ? 0u : 1u, lines);
-    FaultReport::Line& line =
-        FaultReport::At("filter larger than a strict cache", filters.name);
-    line.injected++;
-    line.Count("right answers", reads.answers().right);
-    line.Count("lines in the log", lines);
+    EXPECT_EQ(filters.name == "stock" ? 0u : 1u, lines);
+    Report("filter larger than a strict cache", filters, 1,
+           reads.answers().right, lines);
   }
 }
 
@@ -188,13 +192,11 @@ TEST_F(ScarcityTest, MemoryOfBuildersThatCannotBeCharged) {
     // One line for each of the four files with a filter of Protean.
     const size_t lines =
         log_->Lines({"Protean: the block cache has no room"}).size();
-    const std::string name = filters.name;
-    EXPECT_EQ(name == "stock" ? 0u : name == "levels" ? 1u : 4u, lines);
-    FaultReport::Line& line =
-        FaultReport::At("builder's memory refused", filters.name);
-    line.injected += 4;
-    line.Count("right answers", answers.right);
-    line.Count("lines in the log", lines);
+    EXPECT_EQ(filters.name == "stock"    ? 0u
+              : filters.name == "levels" ? 1u
+                                         : 4u,
+              lines);
+    Report("builder's memory refused", filters, 4, answers.right, lines);
   }
 }
 
@@ -230,7 +232,7 @@ class JumpingClock : public SystemClockWrapper {
 
 TEST_F(ScarcityTest, JumpingClocks) {
   for (const Filters& filters : kFilters) {
-    if (filters.name == std::string("stock")) continue;
+    if (filters.name == "stock") continue;
     SCOPED_TRACE(filters.name);
     Forget();
     const auto clock = std::make_shared<JumpingClock>();
@@ -276,10 +278,7 @@ TEST_F(ScarcityTest, JumpingClocks) {
     Open();
     EXPECT_EQ(0u, ReadAll(asked_, 9).failed());
     Close();
-    FaultReport::Line& line = FaultReport::At("clock jumps", filters.name);
-    line.injected += clock->jumps;
-    line.Count("right answers", right);
-    line.Count("lines of statistics", lines);
+    Report("clock jumps", filters, clock->jumps, right, lines);
     options_.env = Env::Default();
   }
 }
