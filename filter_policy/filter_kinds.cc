@@ -2,27 +2,16 @@
 
 #include "filter_policy/filter_kinds.h"
 
-#include "filter_policy/levels_policy.h"
-#include "filter_policy/proteus/proteus_policy.h"
-#include "filter_policy/surf/surf_policy.h"
+#include "rocksdb/filter_policy.h"
 #include "rocksdb/utilities/object_registry.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Blocks of this kind have no parts.
-Status OpenAlwaysTrue(const PartContents& /*part*/,
-                      std::unique_ptr<RangeFilter>* /*filter*/) {
-  return Status::NotSupported("no filter could hold the keys");
-}
-
 std::vector<const FilterType*>& Types() {
-  // The policy of levels:... chooses among others and builds no filters itself.
-  static const auto& always_true = *new FilterType{
-      FilterKind::kAlwaysTrue, "none", OpenAlwaysTrue, {LevelsPolicyType()}};
-  static auto* const types = new std::vector<const FilterType*>{
-      &always_true, &ProteusFilterType(), &SurfFilterType()};
+  static auto* const types =
+      new std::vector<const FilterType*>(OwnFilterTypes());
   return *types;
 }
 

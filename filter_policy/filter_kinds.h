@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The kinds of filters. A new kind is a folder of its own, which describes
-//  itself by a FilterType, and one line in filter_kinds.cc. What opens
+//  itself by a FilterType, and one line in own_filter_types.cc. What opens
 //  blocks, registers policies and prints help goes through the list of types.
 
 #pragma once
@@ -67,6 +67,9 @@ struct FilterType {
   std::vector<PolicyType> policies;  // that build filters of this kind
   bool may_be_loose = false;         // RangeFilter::LowerBoundIsLoose
 };
+
+// The types of this library, for the list of all.
+std::vector<const FilterType*> OwnFilterTypes();
 
 // All registered types.
 const std::vector<const FilterType*>& FilterTypes();

@@ -69,7 +69,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// With so many, the ends of segments still have 32 bits.
+// With this number, the ends of segments still have 32 bits.
 constexpr uint64_t kMaxHashes = 950000000;
 // A shard has between half of this number of hashes and all of it, on average.
 // The rows that are being solved then take 1.3 to 2.6 megabytes. Smaller shards
@@ -483,7 +483,7 @@ class RibbonBuilder : public AmqSetBuilder {
           begin + uint64_t{shard.blocks} * kRibbonMaxColumns));
       is_solved = is_solved && Fit(shards_[i], &equations, &shard);
       if (!is_solved) {
-        // Next to impossible. This shard and all others have no columns, and
+        // Next to impossible. This shard and all after it have no columns, and
         // so contain everything.
         shard.end = begin;
         shard.seed = 0;

@@ -180,7 +180,7 @@ class FileBits {
   const bool is_bottommost_;
   const bool is_universal_;
   TreeFilters::Tree tree_;
-  // Of the keys so far.
+  // The keys so far.
   uint64_t keys_ = 0;
   std::string smallest_;
   FileFilter file_;            // as it has been counted

@@ -383,7 +383,8 @@ struct FileState {
 // A column family, at one moment.
 struct FamilyState {
   std::vector<FileState> open_files;
-  // By level: the counts of closed files, and Gets in open or closed files.
+  // For each level: the counts of closed files, and Gets in open or closed
+  // files.
   std::map<int, std::pair<FileCounts, GetCounts>> levels;
   BuildCounts builds;
   RefreshCounts refreshes;

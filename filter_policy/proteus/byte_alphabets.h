@@ -2,8 +2,8 @@
 
 //  Which bytes keys have at each place, so that a range does not count others
 //  (docs/internals/proteus.md, "Alphabets"). A filter of printed keys stores an
-//  alphabet for each place that ranges count through, and only asks for prefixes
-//  whose bytes all belong to theirs: the *possible* prefixes.
+//  alphabet for each place that ranges count through, and only asks for
+//  prefixes whose bytes all belong to theirs: the *possible* prefixes.
 //
 //  An alphabet is stored in a byte, its code (docs/internals/file_format.md).
 //  Codes that are not known stand for any byte. All functions are pure.

@@ -13,8 +13,8 @@
 //  Two kinds of layers are added (docs/internals/proteus.md). Text keys differ
 //  in length, and no one l2 suits all of them. So the last layer may be a
 //  series of prefixes, of l2, l2 + stride, l2 + 2 * stride, ... bits, up to the
-//  length of each key and to kMaxSeriesBits. And the first layer may be a set of
-//  the whole keys, which ranges do not ask. If the other layers are left to
+//  length of each key and to kMaxSeriesBits. And the first layer may be a set
+//  of the whole keys, which ranges do not ask. If the other layers are left to
 //  ranges, then whether a key passes says nothing about the prefixes that it
 //  shares with others (Kaufman, Hershcovitch and Morrison, Prefix Siphoning,
 //  USENIX ATC 2023).

@@ -132,8 +132,8 @@ SampleStore::Entry* SampleStore::GetEntry(const std::string& column_family,
   }
   if (idle > kMaxIdle) entries_.erase(oldest);
   Entry& entry = entries_[column_family];
-  entry.queue =
-      std::make_shared<QueryQueue>(options_.sample_capacity, options_.sample_every);
+  entry.queue = std::make_shared<QueryQueue>(options_.sample_capacity,
+                                             options_.sample_every);
   entry.queue->CountIn(/*cap=*/nullptr);
   const std::string file = SamplesFile(column_family);
   std::vector<SampleQuery> restored;

@@ -39,7 +39,7 @@ TEST(DeadRangeFinderTest, FewEntriesAreNotWorthKeeping) {
           EXPECT_TRUE(finder.Pass(2 - i % 2, "b", i != 1, 20 - i, true));
         }
         DeadRange range;
-        // It has passed nothing below b.
+        // The finder has passed nothing below b.
         const bool found = finder.Finish(end, &range);
         EXPECT_EQ(entries == kEnough && *end == 'c', found);
         if (!found) continue;

@@ -428,7 +428,7 @@ TEST_F(FilterUnitsTest, FirstUnitsFilterASmallCache) {
   for (uint64_t i = 0; i < kKeys; i += 7) GetPresent(i);
 }
 
-// Of a filter that has been cut, all units are pinned.
+// All units of a filter that has been cut are pinned.
 TEST_F(FilterUnitsTest, PinnedFilters) {
   ASSERT_NO_FATAL_FAILURE(Fill("block_cache=8M;"));
   Reopen("metadata_cache_options={unpartitioned_pinning=kAll};");

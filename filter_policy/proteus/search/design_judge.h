@@ -91,8 +91,8 @@ constexpr size_t kRaceQueries = 2048;
 constexpr double kUselessRate = 0.9;
 constexpr size_t kAllQueries = std::numeric_limits<size_t>::max();
 
-// Twice the standard error of a rate on so many queries. Penalties make rates
-// more than one where nothing keeps the promise.
+// Twice the standard error of a rate on that number of queries. Penalties make
+// rates more than one where nothing keeps the promise.
 inline double TwoStandardErrors(double rate, size_t queries) {
   rate = std::min(rate, 1.0);
   return 2 * std::sqrt(rate * (1 - rate) / static_cast<double>(queries));

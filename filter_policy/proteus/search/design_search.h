@@ -5,10 +5,10 @@
 //  tells in full ("How the design is chosen").
 //
 //    1. Each form of designs has a function that makes a list of its candidates
-//       and leaves the best of them: all pairs, as in algorithm 1 (SearchPairs);
-//       series and pairs of sets, from a coarse grid (SearchSeries,
-//       SearchTwoSets); and the best of all with a set of whole keys in front
-//       (AddKeySets).
+//       and leaves the best of them: all pairs, as in algorithm 1
+//       (SearchPairs); series and pairs of sets, from a coarse grid
+//       (SearchSeries, SearchTwoSets); and the best of all with a set of whole
+//       keys in front (AddKeySets).
 //    2. The best, by rate and by cost, meet 2,048 queries, and those that these
 //       do not tell apart meet all (Race).
 //
@@ -75,7 +75,7 @@ class DesignSearch {
   }
   void Race(uint64_t bytes, std::vector<DesignCandidate>* found) const;
   // Adds a layer with each kind of sets, behind a set of whole keys if these
-  // have a share. A query tests so many prefixes, roughly.
+  // have a share. A query tests about `tests` prefixes.
   void AddOfEachKind(const Layer& layer, double key_share, double tests,
                      uint64_t bytes, size_t num_queries,
                      std::vector<DesignCandidate>* found) const;
