@@ -5,8 +5,6 @@
 //  a fluctuating cost does not leave. Seeks stop waiting where that saves
 //  nothing.
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <thread>
 
@@ -15,18 +13,11 @@
 #include "filter_policy/open_db/seek_backoff.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/query_demand.h"
-#include "rocksdb/statistics.h"
-#include "util/random.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-class NullLogger : public Logger {
- public:
-  using Logger::Logv;
-  void Logv(const char* /*format*/, va_list /*arguments*/) override {}
-};
 
 // Column families are told apart by an address.
 const char kFamilies[] = {'a', 'b'};
@@ -337,7 +328,7 @@ TEST(OpenFileTest, SharesWhatThePolicyKeeps) {
 TEST(TreeFiltersTest, Budgeted) {
   const auto trees = std::make_shared<TreeFilters>();
   const auto other_policy = std::make_shared<TreeFilters>();
-  NullLogger log;
+  RecordingLogger log;
   const TreeFilters::Tree tree{&log, "family"};
   const TreeEntry a(trees, tree, FileFilter{1, 10, 120, "a", "c"});
   const TreeEntry b(other_policy, tree, FileFilter{2, 20, 240, "b", "d"});
@@ -367,7 +358,7 @@ TEST(TreeFiltersTest, Budgeted) {
   // A filter on trial has no log, and is told by its family if one DB has it.
   EXPECT_EQ(&log, trees->FindTree("family").info_log);
   EXPECT_EQ(nullptr, trees->FindTree("other").info_log);
-  NullLogger second_log;
+  RecordingLogger second_log;
   const TreeEntry second(trees, {&second_log, "family"}, FileFilter());
   EXPECT_EQ(nullptr, trees->FindTree("family").info_log);
   EXPECT_EQ(2u, trees->TreesWith(tree).size());

@@ -8,8 +8,8 @@
 //      build/write_faults_test --gtest_filter=*Random* --seed=0 --seconds=3600
 
 #include "env/composite_env_wrapper.h"
-#include "filter_policy/proteus/proteus_policy.h"
-#include "filter_policy/samples/query_file.h"
+#include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/samples/sample_store.h"
 #include "plugin/filter_properties.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/system_clock.h"
@@ -287,9 +287,6 @@ TEST_P(WriteFaultsOfFiltersTest, Refresh) {
 // The samples file is the old one or the new one.
 TEST_F(WriteFaultsTest, SavedSamples) {
   const std::string file = path_ + "/samples";
-  ProteusPolicyOptions policy_options;
-  policy_options.sample_every = 1;
-  policy_options.samples_file = file;
   const auto contents_of_file = [&file] {
     std::string contents;
     ReadFileToString(Env::Default(), file, &contents).PermitUncheckedError();
@@ -297,11 +294,7 @@ TEST_F(WriteFaultsTest, SavedSamples) {
   };
   for (const Trouble& trouble : {FullDisk(), FailedWrite()}) {
     ASSERT_NO_FATAL_FAILURE(Use(kFilters[1]));
-    const auto policy = std::make_shared<ProteusFilterPolicy>(
-        DesignSpace::kProteus, policy_options);
-    BlockBasedTableOptions table;
-    table.filter_policy = policy;
-    options_.table_factory = NewProteanTableFactory(table);
+    SetPolicy("{id=protean.Proteus;sample_every=1;samples_file=" + file + "}");
     Open();
     Random rnd(1);
     WriteSome(&rnd);
@@ -315,7 +308,8 @@ TEST_F(WriteFaultsTest, SavedSamples) {
         EXPECT_FALSE(Has(keys_[i] + '\x01' + std::to_string(n)));
       }
       const auto save = [&] {
-        return policy->Samples()->Save(kDefaultColumnFamilyName, env_.get());
+        return ProteanPolicyOf(options_)->Samples()->Save(
+            kDefaultColumnFamilyName, env_.get());
       };
       Status s;
       const uint64_t failed = FailedIn(trouble, n, [&] { s = save(); });

@@ -330,20 +330,15 @@ class FaultFileSystem : public FileSystemWrapper {
       if (!s.ok()) return s;
       return file_system_->Spoil(name_, parts_, offset, result, scratch);
     }
+    // The base class calls Read.
     IOStatus MultiRead(FSReadRequest* requests, size_t count,
                        const IOOptions& options, IODebugContext* dbg) override {
-      for (size_t i = 0; i < count; i++) {
-        requests[i].status =
-            Read(requests[i].offset, requests[i].len, options,
-                 &requests[i].result, requests[i].scratch, dbg);
-      }
-      return IOStatus::OK();
+      return FSRandomAccessFile::MultiRead(requests, count, options, dbg);
     }
     IOStatus ReadAsync(FSReadRequest& request, const IOOptions& options,
                        std::function<void(FSReadRequest&, void*)> callback,
                        void* callback_argument, void** io_handle,
                        IOHandleDeleter* deleter, IODebugContext* dbg) override {
-      // The base class calls Read.
       return FSRandomAccessFile::ReadAsync(request, options, callback,
                                            callback_argument, io_handle,
                                            deleter, dbg);
