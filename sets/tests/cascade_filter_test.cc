@@ -84,7 +84,6 @@ class CascadeFilterTest : public testing::Test {
     filter_.reset();
   }
   CascadeFilterStatistics Stats() const { return filter_->GetStatistics(); }
-  // How many of the keys are found.
   uint64_t Found(uint64_t begin, uint64_t end) {
     uint64_t found = 0;
     for (uint64_t n = begin; n < end; n++) {

@@ -220,7 +220,6 @@ class DesignEconomyTest : public RefreshTest {
   }
 };
 
-// The sizes of block caches.
 constexpr size_t kLarge = 32 << 20;
 constexpr size_t kSmall = 32 << 10;
 

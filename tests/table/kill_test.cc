@@ -326,7 +326,6 @@ class KillTest : public ::testing::Test {
     const int ended = InAnotherProcess([&] { Live(kill_at); });
     const bool killed = WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL;
     EXPECT_TRUE(killed || ended == 0) << ended;
-    // What the process has left.
     CopyFolder(path_, left_);
     const uint64_t begun = shared_->begun;
     const uint64_t written = shared_->written;
@@ -357,7 +356,6 @@ class KillTest : public ::testing::Test {
     return killed;
   }
 
-  // The number of mutations in a process that is not killed.
   uint64_t CountMutations() {
     NewDB();
     EXPECT_EQ(0, InAnotherProcess([this] { Live(0); }));
@@ -426,7 +424,6 @@ INSTANTIATE_TEST_SUITE_P(Filters, KillAtEachPointTest,
                            return std::string(test.param.filters.name);
                          });
 
-// A DB that is killed several times.
 TEST_F(KillTest, Random) {
   RandomRuns(4, [this](uint64_t seed) {
     seed_ = seed;

@@ -160,7 +160,6 @@ class ReadFaultsTest : public KnownDBTest {
     env_.reset();
   }
 
-  // Fewer of the reads.
   Answers Glance(uint32_t seed) {
     CheckedReads reads(db_.get(), contents_);
     reads.Gets(queries_);
@@ -184,7 +183,6 @@ class ReadFaultsTest : public KnownDBTest {
     }
   }
 
-  // The effects of the faults.
   struct Outcome {
     Status opened;
     Answers answers;
@@ -236,7 +234,6 @@ class ReadFaultsTest : public KnownDBTest {
     }
     return outcome;
   }
-  // Runs all cases, and calls `check` with their outcomes.
   void RunAllCases(
       const std::function<void(const FaultCase&, const Outcome&)>& check) {
     for (BlockKind kind : kBlockKinds) {

@@ -164,8 +164,6 @@ TEST_F(MemoryOnlyTest, MultiGetSpoilsTheRowCache) {
 
 // ---- An extractor that goes while a compaction runs ----
 
-// prefix_extractor is set to nullptr while a compaction runs.
-//
 // In RocksDB 9.10, a flush or compaction installs a Version and a SuperVersion
 // with the options that it was begun with. Iterators over these go on to seek
 // prefixes: they miss keys of other prefixes if the files have a prefix filter
@@ -178,7 +176,6 @@ constexpr int kNumRecords = 1000;
 // Six digits, which are the prefix.
 std::string PrefixKey(int number) { return Digits(number, 6); }
 
-// Sets prefix_extractor to nullptr when a compaction begins.
 class ExtractorTaker : public EventListener {
  public:
   void OnCompactionBegin(DB* db, const CompactionJobInfo& /*info*/) override {
@@ -317,8 +314,6 @@ TEST_F(PrefixExtractorChangeTest, IteratorsWithoutAnExtractorMissNoKey) {
   }
 }
 
-// ---- What RocksDB has had only since a version after 9.10 ----
-
 // ---- Sizes of files (10.9) ----
 
 #if PROTEAN_HAS_TAIL_ESTIMATES
@@ -335,7 +330,6 @@ using Table = std::pair<const char*, const char*>;
 class FileSizesTest : public OwnDBTest,
                       public ::testing::WithParamInterface<Table> {
  protected:
-  // Writes keys, compacts them, and returns the files.
   std::vector<LiveFileMetaData> CompactedFiles(const Keys& keys) {
     options_.target_file_size_base = kTarget;
     options_.target_file_size_is_upper_bound = true;
@@ -461,7 +455,6 @@ TEST_F(EmbeddedBlobTest, IngestedFiles) {
 
 constexpr uint64_t kScanGap = 1000;
 
-// What a scan reads.
 struct Reads {
   uint64_t prepared;
   uint64_t blocks;

@@ -87,7 +87,6 @@ class WriteFaultsTest : public KnownDBTest {
     options_.env = Env::Default();
   }
 
-  // A new, empty DB.
   void Use(const Filters& filters) {
     Forget();
     filters_ = filters;
@@ -101,7 +100,6 @@ class WriteFaultsTest : public KnownDBTest {
   void UseFilters(const std::string& policy) {
     SetPolicy(policy, "block_size=512");
   }
-  // Overwrites and deletes some of the keys.
   void WriteSome(Random* rnd) {
     const std::string value =
         "a value of some length " + std::to_string(rnd->Next());
@@ -127,7 +125,6 @@ class WriteFaultsTest : public KnownDBTest {
     }
   }
 
-  // Checks that all files have filters of Protean.
   void ExpectFilters() {
     Compact();
     const TablePropertiesCollection properties = PropertiesOf(db_.get());
@@ -171,7 +168,6 @@ class WriteFaultsTest : public KnownDBTest {
         line.Count(s.ok() ? "done all the same" : "reported, " + CodeOf(s));
         if (!s.ok()) reported++;
         EXPECT_TRUE(s.ok() || s.IsIOError()) << s.ToString();
-        // Checks that all data is right.
         ExpectAllRight(n);
       }
       file_system_->HealMutations();
@@ -181,7 +177,6 @@ class WriteFaultsTest : public KnownDBTest {
       }
       Status resumed = db_->Resume();
       if (resumed.ok()) {
-        // Checks that the DB works again.
         Put("after resuming", std::to_string(n));
         resumed = db_->Flush(FlushOptions());
       }
@@ -254,7 +249,6 @@ TEST_P(WriteFaultsOfFiltersTest, FlushAndCompaction) {
   }
 }
 
-// The refresh is from poor filters to better ones.
 TEST_P(WriteFaultsOfFiltersTest, Refresh) {
   for (const Trouble& trouble : {FullDisk(), FailedWrite()}) {
     ASSERT_NO_FATAL_FAILURE(Use(GetParam()));

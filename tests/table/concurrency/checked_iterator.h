@@ -22,7 +22,6 @@ inline std::pair<size_t, size_t> RandomSlots(Dice* dice) {
 
 class CheckedIterator {
  public:
-  // The bounds, as slots.
   struct Bounds {
     std::optional<size_t> lower;
     std::optional<size_t> upper;
@@ -96,7 +95,6 @@ class CheckedIterator {
   // cannot seek: from now on, Walk only makes steps.
   void LeaveFamily() { family_.reset(); }
 
-  // Refreshes the iterator to a later snapshot.
   Status Refresh(const Snapshot* snapshot,
                  std::shared_ptr<const Versions> versions) {
     const Status s = iterator_->Refresh(snapshot);
@@ -175,7 +173,6 @@ class CheckedIterator {
     }
   }
 
-  // Whether the iterator is at the right position.
   bool IsRight() const {
     if (!iterator_->status().ok()) return false;
     if (!iterator_->Valid()) return expected_ == kNowhere;

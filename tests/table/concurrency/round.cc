@@ -200,7 +200,6 @@ class Round {
 
   // ---- Writers ----
 
-  // Returns a version that no thread has written yet.
   Version NextVersion() {
     return next_version_.fetch_add(1, std::memory_order_relaxed);
   }

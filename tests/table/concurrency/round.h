@@ -26,7 +26,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Number of possible keys.
 constexpr size_t kNumKeys = 3000;
 
 inline uint64_t Mix(uint64_t number) {
@@ -90,7 +89,6 @@ inline std::string ValueOf(size_t key, Version version) {
   std::string value = std::to_string(key) + ":" + std::to_string(version);
   return value + std::string(Mix(version) % 100, '.');
 }
-// Whether the value belongs to some version of this key.
 inline bool IsValueOf(size_t key, const Slice& value) {
   const std::string text = value.ToString();
   const size_t colon = text.find(':');

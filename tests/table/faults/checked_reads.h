@@ -20,10 +20,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The contents of a DB.
 using Contents = Records;
 
-// Counts of the answers.
 struct Answers {
   uint64_t right = 0;
   uint64_t wrong = 0;
@@ -213,7 +211,6 @@ class CheckedReads {
   Answers answers_;
 };
 
-// A DB whose contents are known.
 class KnownDBTest : public OwnDBTest {
  protected:
   using OwnDBTest::OwnDBTest;
@@ -262,7 +259,6 @@ class FaultReport {
     return Lines()[{where, what}];
   }
 
-  // Prints the table in Markdown.
   static void Print() {
     if (Lines().empty()) return;
     printf("\n| fault | where | injected | observed |\n|---|---|---:|---|\n");
@@ -291,7 +287,6 @@ inline void EmptyFolder(const std::string& path) {
   std::filesystem::create_directories(path);
 }
 
-// The main function of a fault test.
 inline int RunFaultTests(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   gflags::ParseCommandLineFlags(&argc, &argv, true);

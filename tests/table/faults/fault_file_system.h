@@ -39,7 +39,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Reads ----
 
-// The parts of an SST file.
 enum class BlockKind {
   kData,
   kFilter,       // or all its parts
@@ -79,14 +78,12 @@ inline const char* ToString(ReadFault fault) {
   return kNames[static_cast<size_t>(fault)];
 }
 
-// The position of a part of a file.
 struct FilePart {
   BlockKind kind;
   uint64_t begin;
   uint64_t end;
 };
 
-// Finds the parts of an SST file.
 inline Status FindParts(const std::shared_ptr<FileSystem>& file_system,
                         const std::string& path, std::vector<FilePart>* parts) {
   std::unique_ptr<RandomAccessFileReader> file;
@@ -188,7 +185,6 @@ class FaultFileSystem : public FileSystemWrapper {
   // with what it returns.
   std::function<IOStatus(const Reading&)> on_read;
 
-  // Number of reads that have failed so far, and the names of their files.
   uint64_t failed_reads() const { return failed_reads_; }
   std::set<std::string> files_with_failed_reads() const {
     const std::lock_guard<std::mutex> lock(mutex_);
