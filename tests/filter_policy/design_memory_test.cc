@@ -74,7 +74,6 @@ class DesignMemoryTest : public ::testing::Test {
     settings_.memory = memory;
     return design;
   }
-  // The rates that the model predicts for a design.
   Rates RatesOf(const ProteusDesign& design, const Keys& keys,
                 const Queries& samples) {
     const KeyStore store = Stored(keys);

@@ -210,7 +210,6 @@ class SampleStoreTest : public QueryFileTest {
 
   const std::string seeds_ = dir_ + "/seeds";
   SampleStoreOptions options_;
-  // The number of queries that the queue holds.
   const Queries kSaved = {{"a", "b", true}, Point("key"), {"", "z", false}};
 };
 

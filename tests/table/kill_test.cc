@@ -174,10 +174,7 @@ class KillTest : public ::testing::Test {
   // for not at all.
   void Live(uint64_t kill_at) const {
     const auto file_system = std::make_shared<FaultFileSystem>();
-    file_system->KillAt(kill_at);
-    file_system->SetObserver([this](uint64_t n) { shared_->mutations = n; });
-    std::filesystem::remove(journal_);
-    file_system->SetJournal(journal_);
+    file_system->KillAt(kill_at, &shared_->mutations, journal_);
     const std::unique_ptr<Env> env = NewCompositeEnv(file_system);
     std::unique_ptr<DB> db;
     Contents contents;

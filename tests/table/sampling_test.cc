@@ -92,7 +92,6 @@ class SamplingTest : public NumberedDBTest {
                          [](const Status& s) { return s.ok(); });
   }
 
-  // Runs the reads, and returns the samples that they have left.
   Keys SampledBy(const std::function<void()>& reads) {
     const uint64_t before = queue()->recorded();
     reads();
@@ -102,7 +101,6 @@ class SamplingTest : public NumberedDBTest {
     return Lines(Queries(all.end() - added, all.end()));
   }
 
-  // Checks that these queries are saved in the file.
   void ExpectSaved(const Queries& expected, const std::string& file) {
     Queries saved;
     Keys refused;
