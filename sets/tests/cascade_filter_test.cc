@@ -6,16 +6,12 @@
 
 #include "sets/experimental/cascade_filter.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <map>
 #include <random>
 #include <thread>
 
-#include "rocksdb/env.h"
-#include "test_util/testharness.h"
 #include "tests/own_folder.h"
 #include "tests/protean_db.h"
 #include "tests/table/faults/fault_file_system.h"

@@ -3,10 +3,7 @@
 //  What a cascade filter consists of: entries, pages, runs, tables in memory,
 //  and the choice of merges.
 
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <map>
 #include <random>
 
 #include "sets/cascade/memory_table.h"

@@ -5,7 +5,6 @@
 
 #include "sets/experimental/dynamic_surf.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <atomic>

@@ -5,13 +5,10 @@
 
 #include "filter_policy/proteus/design_memory.h"
 
-#include <gtest/gtest.h>
-
 #include <thread>
 
 #include "db_bench_ext/query_source.h"
 #include "filter_policy/proteus/prior/prior.h"
-#include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 #include "tests/stored_keys.h"
 

@@ -6,19 +6,13 @@
 
 #include "filter_policy/samples/query_queue.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <atomic>
 #include <thread>
 
 #include "filter_policy/kept_memory.h"
 #include "filter_policy/proteus/design_memory.h"
 #include "filter_policy/query_demand.h"
-#include "rocksdb/advanced_cache.h"
-#include "rocksdb/table.h"
-#include "test_util/testharness.h"
-#include "tests/key_families.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

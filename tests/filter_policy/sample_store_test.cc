@@ -5,7 +5,6 @@
 
 #include "filter_policy/samples/sample_store.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <utime.h>
 

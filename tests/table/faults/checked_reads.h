@@ -6,10 +6,6 @@
 
 #pragma once
 
-#include <gflags/gflags.h>
-
-#include <cinttypes>
-#include <cstdio>
 #include <filesystem>
 
 #include "plugin/approximate_count.h"
