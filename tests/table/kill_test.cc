@@ -97,7 +97,8 @@ class KillTest : public ::testing::Test {
   }
 
   void NewDB() {
-    EmptyFolder(path_);
+    std::filesystem::remove_all(path_);
+    std::filesystem::create_directories(path_);
     shared_.Clear();
   }
 

@@ -39,9 +39,8 @@ inline std::string CodeOf(const Status& s) {
 // Reads in every way. Wrong answers are failures of the test.
 class CheckedReads {
  public:
-  CheckedReads(DB* db, const Contents& contents,
-               const ReadOptions& options = {})
-      : db_(db), contents_(contents), options_(options) {}
+  CheckedReads(DB* db, const Contents& contents)
+      : db_(db), contents_(contents) {}
 
   const Answers& answers() const { return answers_; }
 
@@ -61,7 +60,7 @@ class CheckedReads {
   void Gets(const Keys& keys) {
     for (const std::string& key : keys) {
       std::string value;
-      const Status s = db_->Get(options_, key, &value);
+      const Status s = db_->Get(ReadOptions(), key, &value);
       CheckPoint("Get ", key, s, value);
     }
   }
@@ -72,8 +71,7 @@ class CheckedReads {
       const size_t size = std::min(kBatch, keys.size() - begin);
       const Keys batch(keys.begin() + begin, keys.begin() + begin + size);
       std::vector<PinnableSlice> values;
-      const std::vector<Status> statuses =
-          MultiGet(db_, batch, &values, options_);
+      const std::vector<Status> statuses = MultiGet(db_, batch, &values);
       for (size_t i = 0; i < size; i++) {
         CheckPoint("MultiGet ", keys[begin + i], statuses[i],
                    values[i].ToString());
@@ -91,7 +89,7 @@ class CheckedReads {
       if (lo > hi) std::swap(lo, hi);
       const Slice lower(lo);
       const Slice upper(hi);
-      ReadOptions read = options_;
+      ReadOptions read;
       const bool bounded_below = rnd.OneIn(2);
       const bool bounded_above = !rnd.OneIn(3);
       if (bounded_below) read.iterate_lower_bound = &lower;
@@ -124,7 +122,7 @@ class CheckedReads {
     const auto begin = contents_.begin();
     const auto end = contents_.end();
     for (const bool back : {false, true}) {
-      const std::unique_ptr<Iterator> it(db_->NewIterator(options_));
+      const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
       back ? it->SeekToLast() : it->SeekToFirst();
       CheckWalk(back ? "backward scan" : "scan", "", it.get(), begin, end,
                 back ? end : begin, all, back);
@@ -203,7 +201,6 @@ class CheckedReads {
 
   DB* const db_;
   const Contents& contents_;
-  const ReadOptions options_;
   Answers answers_;
 };
 
@@ -276,12 +273,6 @@ class FaultReport {
     return lines;
   }
 };
-
-// Makes a folder, and removes all that is in it.
-inline void EmptyFolder(const std::string& path) {
-  std::filesystem::remove_all(path);
-  std::filesystem::create_directories(path);
-}
 
 inline int RunFaultTests(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
