@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  What fault tests share: checks of reads of a DB whose contents are known,
-//  where each answer is right or an error, and nothing else; and a table of the
-//  injected faults, their numbers, and their effects.
+//  where each answer is right or an error, and nothing else.
 
 #pragma once
 
@@ -20,7 +19,6 @@ using Contents = Records;
 
 struct Answers {
   uint64_t right = 0;
-  uint64_t wrong = 0;
   std::map<std::string, uint64_t> errors;  // how many of each code
 
   uint64_t failed() const {
@@ -194,7 +192,6 @@ class CheckedReads {
     } else if (right) {
       answers_.right++;
     } else {
-      answers_.wrong++;
       ADD_FAILURE() << "wrong answer: " << what << Hex(target);
     }
   }
@@ -234,54 +231,12 @@ class KnownDBTest : public OwnDBTest {
   Contents contents_;
 };
 
-// ---- Reports ----
-
-// The lines of the table, by where something failed and what.
-class FaultReport {
- public:
-  struct Line {
-    uint64_t injected = 0;
-    std::map<std::string, uint64_t> observed;  // effects, and how often
-
-    void Count(const std::string& outcome, uint64_t times = 1) {
-      if (times > 0) observed[outcome] += times;
-    }
-  };
-
-  static Line& At(const std::string& what, const std::string& where) {
-    return Lines()[{where, what}];
-  }
-
-  static void Print() {
-    if (Lines().empty()) return;
-    printf("\n| fault | where | injected | observed |\n|---|---|---:|---|\n");
-    for (const auto& [place, line] : Lines()) {
-      std::string observed;
-      for (const auto& [outcome, times] : line.observed) {
-        if (!observed.empty()) observed += ", ";
-        observed += outcome + ": " + std::to_string(times);
-      }
-      printf("| %s | %s | %" PRIu64 " | %s |\n", place.second.c_str(),
-             place.first.c_str(), line.injected, observed.c_str());
-    }
-  }
-
- private:
-  static std::map<std::pair<std::string, std::string>, Line>& Lines() {
-    static auto& lines =
-        *new std::map<std::pair<std::string, std::string>, Line>;
-    return lines;
-  }
-};
-
 inline int RunFaultTests(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   gflags::ParseCommandLineFlags(&argc, &argv, true);
   // Files are in memory by default, since every fault makes a new DB.
   PutOwnFolderInMemory();
-  const int result = RUN_ALL_TESTS();
-  FaultReport::Print();
-  return result;
+  return RUN_ALL_TESTS();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
