@@ -259,7 +259,7 @@ class Redesign {
         files.push_back(candidate.in_tree);
       }
     }
-    const TreePlan plan(policy_, tree_, files);
+    const auto plan = PlanTree(policy_, tree_, files);
     const std::shared_ptr<void> searching = policy_.SearchAllDesigns();
     Status s = ScreenAll();
     if (s.ok()) s = LookAtFutile();
@@ -402,16 +402,16 @@ class Redesign {
 
   // Opens the candidate's file, and notes the design that its filter has.
   // Decides about the file and returns nullptr if it cannot be opened.
-  std::unique_ptr<FilterTrial> Open(const Candidate& candidate) {
-    std::unique_ptr<FilterTrial> trial;
+  std::unique_ptr<BlockBasedFile> Open(const Candidate& candidate) {
+    std::unique_ptr<BlockBasedFile> opened;
     const Status s =
-        FilterTrial::Open(run_.family_options, candidate.path, &trial);
+        BlockBasedFile::OpenApart(run_.family_options, candidate.path, &opened);
     if (!s.ok()) {
       run_.DecideUnreadable(candidate.file, s);
       return nullptr;
     }
-    candidate.file->old_design = trial->old_filter().Describe();
-    return trial;
+    candidate.file->old_design = AskedFilter::Of(*opened).Describe();
+    return opened;
   }
 
   // ---- Decisions by old filters ----
@@ -446,9 +446,9 @@ class Redesign {
       run_.Decide(candidate->file, Outcome::kNotAsked);
       return Status::OK();
     }
-    const std::unique_ptr<FilterTrial> trial = Open(*candidate);
-    if (trial == nullptr) return Status::OK();
-    DecideIfSame(*trial, candidate);
+    const std::unique_ptr<BlockBasedFile> opened = Open(*candidate);
+    if (opened == nullptr) return Status::OK();
+    DecideIfSame(*opened, candidate);
     if (candidate->is_undecided()) {
       // If all files are to have the filters of the policy, this one has such a
       // filter unless it is due.
@@ -457,15 +457,17 @@ class Redesign {
       if (candidate->queries.empty()) {
         run_.Decide(candidate->file, Outcome::kNotAsked);
       } else {
-        AskOldFilter(trial->old_filter(), candidate);
+        AskOldFilter(AskedFilter::Of(*opened), candidate);
       }
     }
-    return run_.GoOn(trial->opened_bytes());
+    // Roughly the bytes that were read to open the file.
+    const auto properties = opened->properties();
+    return run_.GoOn(properties->filter_size + properties->index_size);
   }
 
   // Decides about a file that would get the filter that it has, and finds out
   // whether a file is due.
-  void DecideIfSame(const FilterTrial& trial, Candidate* candidate) {
+  void DecideIfSame(const BlockBasedFile& opened, Candidate* candidate) {
     RefreshedFile* const file = candidate->file;
     const Options& options = run_.family_options;
     std::shared_ptr<const FilterPolicy> of_level;
@@ -475,15 +477,16 @@ class Redesign {
             : &policy_;
     if (policy == nullptr) {
       // The level has RocksDB's filters or none.
-      if (trial.OldFilterIsLikeThatOf(
-              of_level.get(),
+      if (FilterIsLikeThatOf(
+              opened, of_level.get(),
               {options, run_.column_family->GetName(), file->level})) {
-        run_.Decide(file, trial.has_old_filter() ? Outcome::kHasFilter
-                                                 : Outcome::kUnfiltered);
+        run_.Decide(file, opened.HasFilter() ? Outcome::kHasFilter
+                                             : Outcome::kUnfiltered);
       }
       return;
     }
-    const UserCollectedProperties properties = trial.old_properties();
+    const UserCollectedProperties properties =
+        opened.properties()->user_collected_properties;
     const uint64_t price = PriceAt(file->level);
     candidate->min_gain =
         MinGainOf(run_.options.min_gain, *policy, price, properties);
@@ -508,7 +511,7 @@ class Redesign {
     const bool is_of_policy =
         PropertyText(properties, kOptionsProperty) == HashOfOptions(*policy) &&
         HasPriceOfNow(*policy, price, properties) &&
-        trial.OldFilterHasFormOf(options) &&
+        FilterHasFormOf(opened, options) &&
         (is_for_few ? samples_.empty()
                     : HasSizeOfNow(bits, bits_now(), file->entries,
                                    run_.options.all_files));
@@ -588,8 +591,8 @@ class Redesign {
   Status Try(Candidate* candidate) {
     RefreshedFile* const file = candidate->file;
     candidate->is_tried = true;
-    const std::unique_ptr<FilterTrial> trial = Open(*candidate);
-    if (trial == nullptr) return Status::OK();
+    const std::unique_ptr<BlockBasedFile> opened = Open(*candidate);
+    if (opened == nullptr) return Status::OK();
     // The queries that match no key of the file: samples, or generated ones if
     // there are no samples.
     EmptySamples samples(std::move(candidate->queries));
@@ -616,21 +619,23 @@ class Redesign {
     const uint64_t price = PriceAt(file->level);
     std::vector<BuiltFilter> built;
     const Status s =
-        trial->Build({run_.family_options, run_.column_family->GetName(),
-                      file->level, price == 0 ? kUsualPrice : price},
-                     {&policy_}, on_key, &built);
+        TryPolicies(*opened,
+                    {run_.family_options, run_.column_family->GetName(),
+                     file->level, price == 0 ? kUsualPrice : price},
+                    {&policy_}, on_key, &built);
     if (s.ok()) report();
     if (!stopped.ok()) return stopped;
     if (!s.ok()) {
       run_.DecideUnreadable(file, s);
     } else if (built[0].reader == nullptr) {
-      const bool loses_filter = candidate->is_due && trial->has_old_filter();
+      const bool loses_filter = candidate->is_due && opened->HasFilter();
       if (!loses_filter) run_.Decide(file, Outcome::kUnfiltered);
     } else {
       SampledQueries empty = samples.Finish();
       const std::vector<SampleQuery> generated = gaps.Finish();
       for (const SampleQuery& query : generated) empty.push_back(&query);
-      CompareAndDecide(trial->old_filter(), built[0].filter, empty, candidate);
+      CompareAndDecide(AskedFilter::Of(*opened), built[0].filter, empty,
+                       candidate);
     }
     return Status::OK();
   }

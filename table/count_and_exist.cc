@@ -29,6 +29,10 @@ class FindsNothing : public InternalIterator {
   void Prev() final {}
   Slice key() const final { return Slice(); }
   Slice value() const final { return Slice(); }
+  Status status() const final { return status_; }
+
+ protected:
+  Status status_;
 };
 
 // For iterators that may go to any key.
@@ -70,7 +74,6 @@ class ExistenceIterator final : public FindsNothing {
   }
   // The search begins with the file, or has come from the one before.
   void SeekToFirst() override { Ask(nullptr); }
-  Status status() const override { return Status::OK(); }
   IterBoundCheck UpperBoundCheckResult() override { return bound_check_; }
 
  private:
@@ -84,38 +87,34 @@ class ExistenceIterator final : public FindsNothing {
     const FileRangeFilter* const filter =
         file_.GetRangeFilter(AskedFor::kClosedSeek, read_options_,
                              TableReaderCaller::kUserIterator, &view);
-    SeekDecision decision =
-        filter == nullptr ? SeekDecision::Read() : Decide(*filter, lo);
-    if (decision.action == SeekDecision::Action::kRead &&
-        HoldsNoValue(lo == nullptr ? Slice() : *lo)) {
+    const Slice* const limit = check_->limit;
+    SeekDecision decision;
+    if (filter != nullptr && limit != nullptr) {
+      decision = lo == nullptr
+                     ? DecideSeekToFirst(*filter, *limit)
+                     : DecideSeek(*filter, *lo, limit, Waiting::kForbidden,
+                                  /*marker=*/nullptr);
+    } else if (filter != nullptr && lo != nullptr &&
+               !filter->MayHaveKeyAtOrAbove(*lo)) {
       decision = SeekDecision::Empty();
     }
-    check_->file_may_match = decision.action != SeekDecision::Action::kEmpty;
+    if (decision.action == SeekDecision::kRead && limit != nullptr &&
+        HoldsNoValue(lo == nullptr ? Slice() : *lo, *limit)) {
+      decision = SeekDecision::Empty();
+    }
+    check_->file_may_match = decision.action != SeekDecision::kEmpty;
     if (!check_->file_may_match && !decision.has_key_beyond) {
       bound_check_ = IterBoundCheck::kUnknown;
     }
   }
-  SeekDecision Decide(const FileRangeFilter& filter, const Slice* lo) const {
-    const Slice* const limit = check_->limit;
-    if (lo == nullptr) {
-      return limit == nullptr ? SeekDecision::Read()
-                              : DecideSeekToFirst(filter, *limit);
-    }
-    return limit == nullptr && !filter.MayHaveKeyAtOrAbove(*lo)
-               ? SeekDecision::Empty()
-               : DecideSeek(filter, *lo, limit, Waiting::kForbidden,
-                            /*marker=*/nullptr);
-  }
 
-  // Returns true if the file has no key, or deletions only, from `lo` to the
-  // limit.
-  bool HoldsNoValue(const Slice& lo) const {
+  // Returns true if the file has no key, or deletions only, in [lo, limit).
+  bool HoldsNoValue(const Slice& lo, const Slice& limit) const {
     std::string next;
-    return check_->limit != nullptr &&
-           (file_.IsKnownEmpty(lo, *check_->limit) ||
-            (file_.deletions() != nullptr &&
-             !NextValue(/*filter=*/nullptr, file_.deletions(), /*position=*/lo,
-                        /*from=*/lo, check_->limit, &next)));
+    return file_.IsKnownEmpty(lo, limit) ||
+           (file_.deletions() != nullptr &&
+            !NextValue(/*filter=*/nullptr, file_.deletions(), /*position=*/lo,
+                       /*from=*/lo, &limit, &next));
   }
 
   ExistenceCheck* const check_;
@@ -125,27 +124,6 @@ class ExistenceIterator final : public FindsNothing {
 };
 
 }  // namespace
-
-Status GetExistence(const FilteredFile& file, const ReadOptions& read_options,
-                    const Slice& internal_key, GetContext* get_context,
-                    const SliceTransform* prefix_extractor, bool skip_filters) {
-  FilterView view;
-  const FileRangeFilter* const filter = file.GetRangeFilter(
-      AskedFor::kGet, read_options, TableReaderCaller::kUserGet, &view);
-  if (filter != nullptr) {
-    const Slice key = file.UserKey(internal_key);
-    const bool is_deleted =
-        file.deletions() != nullptr && file.deletions()->Contain(key);
-    return !is_deleted && filter->KeyMayMatch(key) && !file.IsKnownAbsent(key)
-               ? Status::Incomplete("the key may be there")
-               : Status::OK();
-  }
-  // A filter of RocksDB's, or none. What is in the cache may tell more.
-  ReadOptions cached = read_options;
-  cached.read_tier = kBlockCacheTier;
-  return file.file().table()->Get(cached, internal_key, get_context,
-                                  prefix_extractor, skip_filters);
-}
 
 Status CheckRangesExist(DB* db, const ReadOptions& read_options,
                         ColumnFamilyHandle* column_family, size_t num_ranges,
@@ -232,15 +210,6 @@ bool StringAbove(const FileRangeFilter& filter, std::string* above) {
   return !filter.HasKeys() || !filter.MayHaveKeyAtOrAbove(*above);
 }
 
-// The first entry of a user key in internal order.
-std::string FirstEntry(const Slice& key, size_t timestamp_size) {
-  std::string entry = key.ToString();
-  entry.append(timestamp_size, '\xff');
-  PutFixed64(&entry,
-             PackSequenceAndType(kMaxSequenceNumber, kValueTypeForSeek));
-  return entry;
-}
-
 }  // namespace
 
 // The search, and what it has counted.
@@ -304,7 +273,7 @@ struct RangeCounter {
   // counted.
   void Count(InternalIterator* it) {
     if (start != nullptr) {
-      it->Seek(FirstEntry(*start, timestamp_size()));
+      it->Seek(FirstEntryOf(*start, timestamp_size()));
     } else {
       lists_first_files = true;
       it->SeekToFirst();
@@ -357,7 +326,6 @@ class CountingIterator final : public FindsNothing {
     return counter_->lists_first_files ? IterBoundCheck::kOutOfBound
                                        : IterBoundCheck::kUnknown;
   }
-  Status status() const override { return status_; }
 
  private:
   // From `lo` on, or from the beginning of the file if that is nullptr.
@@ -403,23 +371,18 @@ class CountingIterator final : public FindsNothing {
     // has a key behind the range, it does not.
     if (lo.empty()) first_ = end_key(filter->smallest());
     if (!filter->HasKeyAtOrAbove(hi)) last_ = end_key(filter->largest());
-    *count = counted.count;
     // The ambiguous key is the first one at or above the bound, or the last one
     // below; no other key begins as it does.
-    bool low_is_below = false;
-    if (counted.low_ambiguous) {
-      low_is_below = !FirstKeyShares(lo, counted.low_shared, counted.low_limit);
-      if (!status_.ok()) return false;
-      if (low_is_below) --*count;
-    }
+    const bool low_is_below =
+        counted.low_ambiguous &&
+        !FirstKeyShares(lo, counted.low_shared, counted.low_limit);
     // If the same key is at both bounds, it has been taken off already.
-    if (counted.high_ambiguous && !(low_is_below && counted.count == 1)) {
-      const bool high_is_above =
-          FirstKeyShares(hi, counted.high_shared, counted.high_limit);
-      if (!status_.ok()) return false;
-      if (high_is_above) --*count;
-    }
-    return true;
+    const bool high_is_above =
+        counted.high_ambiguous && status_.ok() &&
+        !(low_is_below && counted.count == 1) &&
+        FirstKeyShares(hi, counted.high_shared, counted.high_limit);
+    *count = counted.count - (low_is_below ? 1 : 0) - (high_is_above ? 1 : 0);
+    return status_.ok();
   }
 
   // Estimates from where the index says that the range begins and ends. Returns
@@ -433,18 +396,16 @@ class CountingIterator final : public FindsNothing {
     for (size_t i = 0; i < 2; i++) {
       if (bounds[i] == nullptr) continue;
       const uint64_t offset = file_->file().table()->ApproximateOffsetOf(
-          counter_->options, FirstEntry(*bounds[i], counter_->timestamp_size()),
+          counter_->options,
+          FirstEntryOf(*bounds[i], counter_->timestamp_size()),
           TableReaderCaller::kUserApproximateSize);
       shares[i] = static_cast<double>(offset) / size;
     }
     const double share = shares[1] - shares[0];
     if (share * size < kMinBytes) return false;
     // An offset does not tell whether the index could be read.
-    const auto it = NewKeyIterator();
     for (const Slice* bound : bounds) {
-      if (bound == nullptr) continue;
-      SeekUserKey(*bound, it.get());
-      status_ = it->status();
+      if (bound != nullptr) IteratorAt(bound);
       if (!status_.ok()) return false;
     }
     const auto entries = file_->file().properties()->num_entries;
@@ -453,12 +414,7 @@ class CountingIterator final : public FindsNothing {
   }
 
   void CountByScan(const Slice* lo, uint64_t* count) {
-    const auto it = NewKeyIterator();
-    if (lo == nullptr) {
-      it->SeekToFirst();
-    } else {
-      SeekUserKey(*lo, it.get());
-    }
+    const auto it = IteratorAt(lo);
     for (; it->Valid(); it->Next()) {
       const Slice key = file_->UserKey(it->key());
       if (!counter_->IsBeforeLimit(key)) break;
@@ -490,28 +446,32 @@ class CountingIterator final : public FindsNothing {
   // `shared` bytes of the bound, and is below `limit`, if that is not empty.
   bool FirstKeyShares(const Slice& bound, size_t shared,
                       const std::string& limit) {
-    const auto it = NewKeyIterator();
-    SeekUserKey(bound, it.get());
-    status_ = it->status();
+    const auto it = IteratorAt(&bound);
     if (!it->Valid()) return false;
     const Slice key = file_->UserKey(it->key());
     return key.starts_with(Slice(bound.data(), shared)) &&
            (limit.empty() || key.compare(limit) < 0);
   }
 
-  std::unique_ptr<InternalIterator> NewKeyIterator() const {
-    return file_->file().NewIterator(counter_->options, /*keys_only=*/true,
-                                     TableReaderCaller::kUserApproximateSize);
-  }
-  void SeekUserKey(const Slice& key, InternalIterator* it) const {
-    it->Seek(FirstEntry(key, counter_->timestamp_size()));
+  // An iterator over the file's keys, at the first one at or above `lo`, or at
+  // the first of all if that is nullptr.
+  std::unique_ptr<InternalIterator> IteratorAt(const Slice* lo) {
+    auto it =
+        file_->file().NewIterator(counter_->options, /*keys_only=*/true,
+                                  TableReaderCaller::kUserApproximateSize);
+    if (lo == nullptr) {
+      it->SeekToFirst();
+    } else {
+      it->Seek(FirstEntryOf(*lo, counter_->timestamp_size()));
+    }
+    status_ = it->status();
+    return it;
   }
 
   RangeCounter* const counter_;
   FilteredFile* const file_;
   std::optional<RangeCounter::EndKey> first_;
   std::optional<RangeCounter::EndKey> last_;
-  Status status_;
 };
 
 }  // namespace
@@ -532,12 +492,10 @@ Status CountKeysInRange(DB* db, const ReadOptions& read_options,
   // The iterator keeps the version, from which all is counted.
   ColumnFamilyVersion version(db, column_family);
   Arena arena;
-  ScopedArenaPtr<InternalIterator> it;
-  {
-    const SaveAndRestore<RangeCounter*> scope(&at_work<RangeCounter>, &counter);
-    it.reset(version.NewIterator(options, &arena));
-    counter.Count(it.get());
-  }
+  const SaveAndRestore<RangeCounter*> scope(&at_work<RangeCounter>, &counter);
+  const ScopedArenaPtr<InternalIterator> it(
+      version.NewIterator(options, &arena));
+  counter.Count(it.get());
   totals->deletions += version.RangeDeletions();
   if (version.MayHoldUncommitted()) totals->unsure = true;
   return it->status();

@@ -8,8 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <new>
-#include <utility>
 
 #include "memory/arena.h"
 #include "rocksdb/convenience.h"
@@ -31,17 +29,6 @@ inline bool IsEmptyRange(const RangePtr& range, const Comparator& order) {
 // for a scope, by SaveAndRestore.
 template <typename T>
 inline thread_local T* at_work = nullptr;
-
-// Makes an iterator as TableReader::NewIterator does: in `arena`, whose owner
-// destroys it, or on the heap if that is nullptr.
-template <typename Iterator, typename... Arguments>
-Iterator* NewIn(Arena* arena, Arguments&&... arguments) {
-  if (arena == nullptr) {
-    return new Iterator(std::forward<Arguments>(arguments)...);
-  }
-  return new (arena->AllocateAligned(sizeof(Iterator)))
-      Iterator(std::forward<Arguments>(arguments)...);
-}
 
 class FilteredFile;
 
@@ -68,21 +55,9 @@ Status CheckKeysExist(DB* db, const ReadOptions& read_options,
                       ColumnFamilyHandle* column_family, size_t num_keys,
                       const Slice* keys, bool* may_exist);
 
-// What TableReader::Get does while an ExistenceCheck is at work: Incomplete if
-// the file may hold the key.
-Status GetExistence(const FilteredFile& file, const ReadOptions& read_options,
-                    const Slice& internal_key, GetContext* get_context,
-                    const SliceTransform* prefix_extractor, bool skip_filters);
-
 // ---- Range counter ----
 
-// Counting the keys of a range. An iterator over the memtables and files of a
-// DB seeks the range; the iterators that the tables make for it do not walk
-// their files, but ask the filters how many keys lie in the range (SuRF paper,
-// sections 3.5 and 4). What is left to step through is the memtables.
-//
-// Only the file itself can tell the keys at the two ends of the range: one seek
-// for each, in one file of each run.
+// Counting the keys of a range (docs/internals/reads.md#counting).
 
 struct RangeCounter;
 

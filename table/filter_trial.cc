@@ -76,7 +76,7 @@ struct FilterInWork {
 
 // What a policy is told about the filter of a file that a compaction writes.
 // There is no log: these filters are not written.
-FilterBuildingContext ContextOf(const FilterTrial::Place& place,
+FilterBuildingContext ContextOf(const FilePlace& place,
                                 const BlockBasedTableOptions& table) {
   FilterBuildingContext context(table);
   context.column_family_name = place.column_family;
@@ -89,11 +89,12 @@ FilterBuildingContext ContextOf(const FilterTrial::Place& place,
 
 }  // namespace
 
-AskedFilter::AskedFilter(FilterBitsReader* reader, const FilterReport* report)
+AskedFilter::AskedFilter(FilterBitsReader* reader,
+                         std::optional<FilterReport> report)
     : reader_(reader) {
-  if (reader != nullptr && report != nullptr) {
+  if (reader != nullptr && report.has_value()) {
     block_ = &static_cast<const ProteanFilterBitsReader*>(reader)->block();
-    report_ = *report;
+    report_ = std::move(*report);
   }
 }
 
@@ -102,8 +103,7 @@ AskedFilter AskedFilter::Of(const BlockBasedFile& file) {
   // A filter of prefixes knows no keys.
   if (!file.whole_key_filtering()) return asked;
   if (file.GetHeldBlock() != nullptr) {
-    const FilterReport report = ReportOf(file);
-    return AskedFilter(file.GetHeldFilter(), &report);
+    return AskedFilter(file.GetHeldFilter(), ReportOf(file));
   }
   if (file.filter_state() == BlockBasedFile::FilterState::kFull) {
     asked.reader_ = file.GetHeldFilter();
@@ -125,20 +125,10 @@ bool AskedFilter::MayMatch(const SampleQuery& query) const {
          filter->RangeMayMatch(query.lo, query.hi, query.hi_inclusive);
 }
 
-bool AskedFilter::IsCutAsWith(const BlockBasedTableOptions& table,
-                              uint64_t filter_size) const {
-  if (block_ == nullptr) {
-    return (in_parts_ != nullptr) == table.partition_filters;
-  }
-  const uint64_t large = 2 * table.metadata_block_size;
-  const bool is_cut = block_->directory().parts().size() * large > filter_size;
-  return filter_size < large || is_cut == CutsFilters(table);
-}
-
 std::string AskedFilter::Describe() const {
   if (in_parts_ == nullptr && reader_ == nullptr) return "none";
   if (block_ == nullptr) return "RocksDB's";
-  if (IsDamaged()) return "damaged";
+  if (!block_->status().ok()) return "damaged";
   const FilterKind kind = block_->header().kind;
   if (kind == FilterKind::kAlwaysTrue) return "none, for these keys";
   const FilterType* type = FindFilterType(kind);
@@ -146,28 +136,30 @@ std::string AskedFilter::Describe() const {
   return type->policies.front().short_name + (": " + Report().design);
 }
 
-Status FilterTrial::Open(const Options& options, const std::string& path,
-                         std::unique_ptr<FilterTrial>* trial) {
-  std::unique_ptr<BlockBasedFile> file;
-  const Status s = BlockBasedFile::OpenApart(options, path, &file);
-  if (s.ok()) trial->reset(new FilterTrial(std::move(file)));
-  return s;
-}
-
-bool FilterTrial::OldFilterHasFormOf(const Options& options) const {
-  const auto properties = file_.properties();
+bool FilterHasFormOf(const BlockBasedFile& file, const Options& options) {
+  const auto properties = file.properties();
   const auto& table =
       *options.table_factory->GetOptions<BlockBasedTableOptions>();
   const std::string prefixes = options.prefix_extractor == nullptr
                                    ? "nullptr"
                                    : options.prefix_extractor->AsString();
-  return !old_filter_.IsDamaged() &&
-         old_filter_.IsCutAsWith(table, properties->filter_size) &&
-         properties->prefix_extractor_name == prefixes;
+  if (properties->prefix_extractor_name != prefixes) return false;
+  // A filter of prefixes alone counts as a whole one of RocksDB's.
+  if (!file.whole_key_filtering()) return !table.partition_filters;
+  const FilterBlock* const block = file.GetHeldBlock();
+  if (block == nullptr) {
+    return (file.filter_state() == BlockBasedFile::FilterState::kPartitioned) ==
+           table.partition_filters;
+  }
+  const uint64_t size = properties->filter_size;
+  const uint64_t large = 2 * table.metadata_block_size;
+  const bool is_cut = block->directory().parts().size() * large > size;
+  return block->status().ok() && (size < large || is_cut == CutsFilters(table));
 }
 
-bool FilterTrial::OldFilterIsLikeThatOf(const FilterPolicy* rocksdb_policy,
-                                        const Place& place) const {
+bool FilterIsLikeThatOf(const BlockBasedFile& file,
+                        const FilterPolicy* rocksdb_policy,
+                        const FilePlace& place) {
   const auto& table =
       *place.options.table_factory->GetOptions<BlockBasedTableOptions>();
   std::unique_ptr<FilterBitsBuilder> builder;
@@ -175,13 +167,14 @@ bool FilterTrial::OldFilterIsLikeThatOf(const FilterPolicy* rocksdb_policy,
     builder.reset(
         rocksdb_policy->GetBuilderWithContext(ContextOf(place, table)));
   }
-  if (builder == nullptr) return !has_old_filter();
-  if (!has_old_filter() ||
-      AsProteanFilterPolicy(file_.filter_policy()) != nullptr ||
-      !OldFilterHasFormOf(place.options)) {
+  if (builder == nullptr || !file.HasFilter()) {
+    return builder == nullptr && !file.HasFilter();
+  }
+  if (AsProteanFilterPolicy(file.filter_policy()) != nullptr ||
+      !FilterHasFormOf(file, place.options)) {
     return false;
   }
-  const auto properties = file_.properties();
+  const auto properties = file.properties();
   // Filters are rounded to cache lines, or to what the allocator gives.
   constexpr uint64_t kLine = 128;
   const uint64_t slack = properties->filter_size / 10 + kLine;
@@ -193,10 +186,10 @@ bool FilterTrial::OldFilterIsLikeThatOf(const FilterPolicy* rocksdb_policy,
               entries);
 }
 
-Status FilterTrial::Build(const Place& place,
-                          const std::vector<const FilterPolicy*>& policies,
-                          const std::function<bool(const Slice& key)>& on_entry,
-                          std::vector<BuiltFilter>* built) {
+Status TryPolicies(const BlockBasedFile& file, const FilePlace& place,
+                   const std::vector<const FilterPolicy*>& policies,
+                   const std::function<bool(const Slice& key)>& on_entry,
+                   std::vector<BuiltFilter>* built) {
   built->clear();
   built->resize(policies.size());
   const auto& table =
@@ -246,8 +239,8 @@ Status FilterTrial::Build(const Place& place,
   read_options.total_order_seek = true;
   read_options.readahead_size = 2 << 20;
   const std::unique_ptr<InternalIterator> it =
-      file_.NewIterator(read_options, /*keys_only=*/true);
-  const size_t timestamp_size = file_.user_comparator()->timestamp_size();
+      file.NewIterator(read_options, /*keys_only=*/true);
+  const size_t timestamp_size = file.user_comparator()->timestamp_size();
   for (it->SeekToFirst(); it->Valid(); it->Next()) {
     const Slice key =
         ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
@@ -268,11 +261,10 @@ Status FilterTrial::Build(const Place& place,
     result.build_memory = filter.cache->peak();
     result.build_nanos += clock.CPUNanos() - begin;
     result.reader.reset(filter.policy->GetFilterBitsReader(block));
-    FilterReport report;
-    const bool is_own = filter.finished != nullptr;
-    if (is_own) report = ReportOf(filter.finished->properties);
-    result.filter =
-        AskedFilter(result.reader.get(), is_own ? &report : nullptr);
+    std::optional<FilterReport> report;
+    if (filter.finished != nullptr)
+      report = ReportOf(filter.finished->properties);
+    result.filter = AskedFilter(result.reader.get(), std::move(report));
     if (!s.ok()) break;
   }
   return s;

@@ -9,6 +9,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,8 +34,8 @@ class AskedFilter {
  public:
   AskedFilter() = default;
   // `reader`, which may be nullptr, must outlive this object. `report` is what
-  // a filter of Protean has reported; nullptr if RocksDB has made it.
-  AskedFilter(FilterBitsReader* reader, const FilterReport* report);
+  // a filter of Protean has reported; none if RocksDB has made it.
+  AskedFilter(FilterBitsReader* reader, std::optional<FilterReport> report);
   // The filter of a file, if it has one, whole or in parts. The file must
   // outlive the result.
   static AskedFilter Of(const BlockBasedFile& file);
@@ -45,10 +46,6 @@ class AskedFilter {
     return block_ != nullptr && block_->CanFilter() ? block_ : nullptr;
   }
   const FilterReport& Report() const { return report_; }
-  bool IsDamaged() const { return block_ != nullptr && !block_->status().ok(); }
-  // Whether the filter is cut, or not, as it would be with these options.
-  bool IsCutAsWith(const BlockBasedTableOptions& table,
-                   uint64_t filter_size) const;
   // The filter's kind and design, for people to read.
   std::string Describe() const;
 
@@ -75,64 +72,35 @@ struct BuiltFilter {
   std::unique_ptr<FilterBitsReader> reader;
 };
 
-// An SST file for which policies build filters. Not thread safe.
-class FilterTrial {
- public:
-  // Where the file would be written: to a level of a column family, whose table
-  // factory is ProteanTable.
-  struct Place {
-    const Options& options;
-    std::string column_family;
-    int level;
-    // What a false positive costs there.
-    uint64_t price = kUsualPrice;
-  };
-
-  // Opens the file and its filter, as BlockBasedFile::OpenApart does.
-  static Status Open(const Options& options, const std::string& path,
-                     std::unique_ptr<FilterTrial>* trial);
-
-  // Roughly the bytes that were read to open the file.
-  uint64_t opened_bytes() const {
-    return file_.properties()->filter_size + file_.properties()->index_size;
-  }
-
-  // Returns true if the file has a filter, also one of prefixes alone.
-  bool has_old_filter() const {
-    return file_.filter_state() != BlockBasedFile::FilterState::kNone;
-  }
-  // The filter that the file has, and its properties (filter_properties.h).
-  const AskedFilter& old_filter() const { return old_filter_; }
-  UserCollectedProperties old_properties() const {
-    return file_.properties()->user_collected_properties;
-  }
-  // Returns true if the old filter is intact, whole or in parts as filters are
-  // now, and with the same prefixes.
-  bool OldFilterHasFormOf(const Options& options) const;
-  // Returns true if the file has a filter of RocksDB's own, of the form and
-  // roughly the size that a policy of RocksDB's would give it. nullptr stands
-  // for no filter.
-  bool OldFilterIsLikeThatOf(const FilterPolicy* rocksdb_policy,
-                             const Place& place) const;
-
-  // Reads the file, verifying its checksums, and stores the filter that each of
-  // the policies, which are not nullptr, would give it. `on_entry` gets the key
-  // of each entry in order, without timestamp. Incomplete if it returns false,
-  // which ends the reading; Corruption if the file is damaged, NotSupported if
-  // a policy builds no filter.
-  Status Build(const Place& place,
-               const std::vector<const FilterPolicy*>& policies,
-               const std::function<bool(const Slice& key)>& on_entry,
-               std::vector<BuiltFilter>* built);
-
- private:
-  explicit FilterTrial(std::unique_ptr<BlockBasedFile>&& file)
-      : owned_(std::move(file)) {}
-
-  const std::unique_ptr<BlockBasedFile> owned_;
-  const BlockBasedFile& file_ = *owned_;
-  const AskedFilter old_filter_ = AskedFilter::Of(file_);
+// Where a file would be written: to a level of a column family, whose table
+// factory is ProteanTable.
+struct FilePlace {
+  const Options& options;
+  std::string column_family;
+  int level;
+  // What a false positive costs there.
+  uint64_t price = kUsualPrice;
 };
+
+// Returns true if the filter of a file is intact, whole or in parts as filters
+// are now, and with the same prefixes.
+bool FilterHasFormOf(const BlockBasedFile& file, const Options& options);
+// Returns true if a file has a filter of RocksDB's own, of the form and roughly
+// the size that a policy of RocksDB's would give it. nullptr stands for no
+// filter.
+bool FilterIsLikeThatOf(const BlockBasedFile& file,
+                        const FilterPolicy* rocksdb_policy,
+                        const FilePlace& place);
+
+// Reads a file, verifying its checksums, and stores the filter that each of the
+// policies, which are not nullptr, would give it. `on_entry` gets the key of
+// each entry in order, without timestamp. Incomplete if it returns false, which
+// ends the reading; Corruption if the file is damaged, NotSupported if a policy
+// builds no filter.
+Status TryPolicies(const BlockBasedFile& file, const FilePlace& place,
+                   const std::vector<const FilterPolicy*>& policies,
+                   const std::function<bool(const Slice& key)>& on_entry,
+                   std::vector<BuiltFilter>* built);
 
 // ---- Rewriting ----
 

@@ -12,10 +12,12 @@
 #include <utility>
 
 #include "filter_policy/deletion_stretches.h"
+#include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/open_families.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/rocksdb_namespace.h"
 #include "table/rocksdb_internals/block_based_file.h"
+#include "table/seek/seek_decision.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -64,7 +66,7 @@ struct FilterInCache {
 using FilterView = std::unique_ptr<FilterInCache>;
 
 // Thread safe.
-class FilteredFile final : private FilterOwner {
+class FilteredFile {
  public:
   // `use` is kUsed if `file` has a filter that was opened by a policy of
   // Protean, and its user keys are in bytewise order without their timestamps.
@@ -75,10 +77,40 @@ class FilteredFile final : private FilterOwner {
                const ProteanFilterPolicy* policy,
                const std::string& db_session_id, uint64_t log_period_seconds,
                std::shared_ptr<const FilterSwitch> filter_switch,
-               size_t miss_cache_size);
+               size_t miss_cache_size)
+      : file_(std::move(file)),
+        open_file_(db_session_id, file_->Describe(log_period_seconds), use,
+                   policy),
+        is_bytewise_(file_->user_comparator() == BytewiseComparator()),
+        number_(++last_number_),
+        // Outside of a DB, the sequence numbers of the file are not known.
+        miss_cache_size_(use == FilterUse::kUsed && !db_session_id.empty() &&
+                                 is_bytewise_
+                             ? miss_cache_size
+                             : 0),
+        has_range_filter_(use == FilterUse::kUsed),
+        has_range_deletions_(file_->MayHaveRangeDeletions()),
+        dead_range_number_(miss_cache_size_ > 0 && allows_markers() &&
+                                   !has_range_deletions_ &&
+                                   file_->hides_by_sequence()
+                               ? number_
+                               : 0),
+        deletions_(allows_markers() ? DeletionsOf(*file_) : nullptr),
+        timestamp_size_(file_->user_comparator()->timestamp_size()),
+        gets_(open_file_.gets()),
+        marker_sequence_(
+            MarkerSequence(file_->level(), file_->properties()->num_entries)),
+        queue_(open_file_.queue()),
+        switch_(std::move(filter_switch)) {
+    if (has_range_filter_) OpenFilter();
+  }
   FilteredFile(const FilteredFile&) = delete;
   FilteredFile& operator=(const FilteredFile&) = delete;
-  ~FilteredFile();
+  ~FilteredFile() {
+    if (has_dead_ranges() && open_file_.db()->misses() != nullptr) {
+      open_file_.db()->misses()->dead_ranges().Forget(dead_range_number_);
+    }
+  }
 
   // Returns true if the filter is asked, and queries are sampled. May change at
   // any time.
@@ -165,10 +197,16 @@ class FilteredFile final : private FilterOwner {
   // The file's filter, which the table keeps in memory, or of which `*view`
   // loads and keeps parts for the caller. `read_options` must outlive it.
   // Nullptr if the filter cannot be used, or is switched off.
-  const FileRangeFilter* GetRangeFilter(AskedFor asked_for,
-                                        const ReadOptions& read_options,
-                                        TableReaderCaller caller,
-                                        FilterView* view) const;
+  [[gnu::noinline]] const FileRangeFilter* GetRangeFilter(
+      AskedFor asked_for, const ReadOptions& read_options,
+      TableReaderCaller caller, FilterView* view) const {
+    if (!IsOn()) return nullptr;
+    if (held_ != nullptr) return held_;
+    if (cached_ == nullptr) return nullptr;
+    *view = std::make_unique<FilterInCache>(*cached_, asked_for, read_options,
+                                            caller);
+    return &(*view)->filter;
+  }
   // The file's filter, which never changes, if whole keys without timestamps
   // can be asked of it without RocksDB: the table itself keeps the filter in
   // memory, and has no use for the answer. Else nullptr.
@@ -207,22 +245,47 @@ class FilteredFile final : private FilterOwner {
   OpenFile* open_file() { return &open_file_; }
 
  private:
-  // FilterOwner:
-  void ReportUnreadPart(const Status& why) const override;
-  void ReportDamagedPart(const Status& why) const override {
-    ReportDamage(kPart, why);
-  }
-  double ShareReadInVain(AskedFor asked_for) const override {
-    return open_file_.ShareReadInVain(asked_for);
+  // The stretches of deletions that the file's properties tell of; nullptr if
+  // there are none.
+  static std::unique_ptr<const DeletionStretches> DeletionsOf(
+      const BlockBasedFile& file) {
+    auto stretches = std::make_unique<DeletionStretches>(
+        PropertyText(file.properties()->user_collected_properties,
+                     kDeletionStretchesProperty));
+    if (stretches->size() == 0) return nullptr;
+    return stretches;
   }
 
-  void OpenFilter();
-  void ReportDamage(const char* what, const Status& why) const;
+  void OpenFilter() {
+    if (file_->filter_state() == BlockBasedFile::FilterState::kCached) {
+      CachedFilter* const cached = file_->cached_filter();
+      cached->SetOwner(&open_file_);
+      if (!cached->directory().parts().empty()) cached_ = cached;
+    } else {
+      held_ = file_->GetHeldBlock();
+      const Status& s = held_->status();
+      if (held_->CanFilter()) {
+        if (!s.ok()) open_file_.ReportDamage(OpenFile::kPart, s);
+      } else {
+        held_ = nullptr;
+        if (!s.ok()) {
+          open_file_.SetUse(FilterUse::kDamaged);
+          open_file_.ReportDamage("its filter", s);
+        }
+      }
+    }
+    // The filter may not have been able to hold the file's keys.
+    if (PropertyText(file_->properties()->user_collected_properties,
+                     kKindProperty) ==
+        FindFilterType(FilterKind::kAlwaysTrue)->name) {
+      open_file_.SetUse(FilterUse::kUnfilterable);
+    }
+  }
 
-  static constexpr char kPart[] = "a part of its filter";
+  static inline std::atomic<uint64_t> last_number_{0};
 
   const std::unique_ptr<BlockBasedFile> file_;
-  mutable OpenFile open_file_;
+  OpenFile open_file_;
   const bool is_bytewise_;  // in order, and so without timestamps
   const uint64_t number_;   // that no other file of the process has had
   const size_t miss_cache_size_;

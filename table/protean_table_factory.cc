@@ -24,39 +24,34 @@ namespace {
 // The names of the policies that the program has made in code. RocksDB writes
 // such a name to the OPTIONS file and reads it back, but cannot make the policy
 // from it unless the program has registered the policy.
-class PolicyNames {
- public:
-  void Add(const FilterPolicy* policy) {
-    // These policies can be made from their names.
-    if (policy == nullptr || AsProteanFilterPolicy(policy) != nullptr ||
-        IsOfRocksDB(*policy)) {
-      return;
-    }
-    const std::lock_guard<std::mutex> lock(mutex_);
-    names_.insert(policy->Name());
-  }
-  bool Contains(const std::string& name) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    return names_.count(name) > 0;
-  }
-
-  static PolicyNames& Instance() {
-    static auto* const names = new PolicyNames;
-    return *names;
-  }
-
- private:
-  std::mutex mutex_;
-  std::set<std::string> names_;
+struct PolicyNames {
+  std::mutex mutex;
+  std::set<std::string> names;
 };
+PolicyNames& NamesMadeInCode() {
+  static auto* const names = new PolicyNames;
+  return *names;
+}
 
+void NoteName(const FilterPolicy* policy) {
+  // These policies can be made from their names.
+  if (policy == nullptr || AsProteanFilterPolicy(policy) != nullptr ||
+      IsOfRocksDB(*policy)) {
+    return;
+  }
+  PolicyNames& made = NamesMadeInCode();
+  const std::lock_guard<std::mutex> lock(made.mutex);
+  made.names.insert(policy->Name());
+}
 bool IsMadeInCode(const ConfigOptions& config_options,
                   const std::string& filter_policy) {
   std::string id;
   std::unordered_map<std::string, std::string> options;
   const Status s = Customizable::GetOptionsMap(config_options, nullptr,
                                                filter_policy, &id, &options);
-  return s.ok() && PolicyNames::Instance().Contains(id);
+  PolicyNames& made = NamesMadeInCode();
+  const std::lock_guard<std::mutex> lock(made.mutex);
+  return s.ok() && made.names.count(id) > 0;
 }
 
 void LogWarning(Logger* log, const std::string& text) {
@@ -132,7 +127,7 @@ ProteanTableFactory::ProteanTableFactory(const BlockBasedTableOptions& options,
     : BlockBasedTableFactory(options) {
   own_.range_filters->wanted = range_filters;
   RegisterOptions("ProteanTableOptions", &own_, &OwnTypeInfo());
-  PolicyNames::Instance().Add(options.filter_policy.get());
+  NoteName(options.filter_policy.get());
 }
 
 Status ProteanTableFactory::ParseOption(const ConfigOptions& config_options,
@@ -197,8 +192,7 @@ TableBuilder* ProteanTableFactory::NewTableBuilder(
 Status ProteanTableFactory::ValidateOptions(
     const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
   if (!policy_error_.ok()) return policy_error_;
-  PolicyNames::Instance().Add(
-      GetOptions<BlockBasedTableOptions>()->filter_policy.get());
+  NoteName(GetOptions<BlockBasedTableOptions>()->filter_policy.get());
   shared_->log_period_seconds.store(db_opts.stats_dump_period_sec,
                                     std::memory_order_relaxed);
   HideNothingIfIteratorsWrite(cf_opts, db_opts.info_log.get());

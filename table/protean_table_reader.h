@@ -29,34 +29,77 @@
 #include "filter_policy/protean_filter_policy.h"
 #include "table/count_and_exist.h"
 #include "table/filtered_file.h"
+#include "table/protean_table_iterator.h"
 #include "table/rocksdb_internals/versions.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-class ProteanTableReader : public TableReader {
+class ProteanTableReader : public TableReader, public FilteredFile {
  public:
-  // All arguments are FilteredFile's.
-  template <typename... Arguments>
-  explicit ProteanTableReader(Arguments&&... arguments)
-      : file_(std::forward<Arguments>(arguments)...),
-        table_(file_.file().table()),
-        filter_of_keys_(file_.GetFilterOfKeys()),
-        has_statistics_(file_.file().statistics() != nullptr),
-        has_own_filter_(AsProteanFilterPolicy(file_.file().filter_policy()) !=
-                        nullptr) {}
-
-  const BlockBasedFile& file() const { return file_.file(); }
+  using FilteredFile::FilteredFile;
 
   InternalIterator* NewIterator(const ReadOptions& read_options,
                                 const SliceTransform* prefix_extractor,
                                 Arena* arena, bool skip_filters,
                                 TableReaderCaller caller,
                                 size_t compaction_readahead_size,
-                                bool allow_unprepared_value) override;
+                                bool allow_unprepared_value) override {
+    skip_filters = Skips(skip_filters);
+    if (caller == TableReaderCaller::kUserIterator ||
+        caller == TableReaderCaller::kSSTFileReader) {
+      InternalIterator* const at_work =
+          NewIteratorAtWork(this, read_options, arena);
+      if (at_work != nullptr) return at_work;
+      const bool is_asked =
+          !skip_filters && IsOn() && (has_range_filter() || queue() != nullptr);
+      // Where scans may skip deletions, all files of a search are part of it:
+      // those that are not asked may have values that the deletions hide.
+      if (is_asked || MayBeInSkippingSearch()) {
+        return NewProteanTableIterator(this, read_options,
+                                       {prefix_extractor, arena, caller,
+                                        allow_unprepared_value, skip_filters});
+      }
+    }
+    return table_->NewIterator(read_options, prefix_extractor, arena,
+                               skip_filters, caller, compaction_readahead_size,
+                               allow_unprepared_value);
+  }
 
   Status Get(const ReadOptions& read_options, const Slice& key,
              GetContext* get_context, const SliceTransform* prefix_extractor,
-             bool skip_filters) override;
+             bool skip_filters) override {
+    skip_filters = Skips(skip_filters);
+    if (at_work<ExistenceCheck> != nullptr) {
+      return GetExistence(read_options, key, get_context, prefix_extractor,
+                          skip_filters);
+    }
+    const size_t before = ProgressOf(*get_context);
+    FilterAnswers answer;
+    const bool asks = filter_of_keys_ != nullptr && !skip_filters;
+    const bool may_match =
+        skip_filters ||
+        ((!asks || filter_of_keys_->EntryMayMatch(UserKey(key))) &&
+         !IsKnownMiss(key));
+    // In statistics, or by levels.
+    const bool counts_more = asks && (answer.Add(may_match) || has_statistics_);
+    if (counts_more) file().CountAnswer(may_match);
+    Status s = may_match ? table_->Get(read_options, key, get_context,
+                                       prefix_extractor, skip_filters || asks)
+                         : Status::OK();
+    const bool found = ProgressOf(*get_context) != before;
+    if (counts_more && found) file().CountTruePositive();
+    gets()->Count(answer, found);
+    if (s.ok() && get_context->State() == GetContext::kNotFound) {
+      // A callback, of a transaction, may hide what the file has.
+      if (answer.positives() > 0 && !get_context->has_callback() &&
+          SeesAllVersions(ExtractInternalKeyFooter(key))) {
+        const Slice user_key = UserKey(key);
+        AddMiss(user_key, user_key.ToString() + '\0');
+      }
+      if (IsSampled()) Sample(key);
+    }
+    return s;
+  }
   void MultiGet(const ReadOptions& read_options,
                 const MultiGetContext::Range* range,
                 const SliceTransform* prefix_extractor,
@@ -65,7 +108,7 @@ class ProteanTableReader : public TableReader {
     const FilterAnswers answers;
     table_->MultiGet(read_options, range, prefix_extractor,
                      Skips(skip_filters));
-    file_.gets()->CountBatch(answers, before.keys(), before.CountFound());
+    gets()->CountBatch(answers, before.keys(), before.CountFound());
     if (IsSampled()) Sample(*range);
   }
 #ifdef USE_COROUTINES
@@ -76,9 +119,8 @@ class ProteanTableReader : public TableReader {
     skip_filters = Skips(skip_filters);
     co_await table_->MultiGetCoroutine(read_options, range, prefix_extractor,
                                        skip_filters);
-    if (skip_filters &&
-        file().filter_state() != BlockBasedFile::FilterState::kNone) {
-      file_.gets()->CountFound(before.CountFound());
+    if (skip_filters && file().HasFilter()) {
+      gets()->CountFound(before.CountFound());
     }
     if (IsSampled()) Sample(*range);
   }
@@ -102,7 +144,21 @@ class ProteanTableReader : public TableReader {
   // called for the keys that the filter drops here.
   Status MultiGetFilter(const ReadOptions& read_options,
                         const SliceTransform* prefix_extractor,
-                        MultiGetContext::Range* range) override;
+                        MultiGetContext::Range* range) override {
+    // RocksDB then reads the keys by MultiGet.
+    if (Skips(false)) return Status::NotSupported();
+    MultiGetContext::Range dropped(*range, range->begin(), range->end());
+    const FilterAnswers answers;
+    Status s = table_->MultiGetFilter(read_options, prefix_extractor, range);
+    gets()->CountBatchOfFilter(answers);
+    if (s.ok() && IsSampled()) {
+      for (auto key = range->begin(); key != range->end(); ++key) {
+        dropped.SkipKey(key);
+      }
+      Sample(dropped);
+    }
+    return s;
+  }
 
   // The functions below forward to the block-based table.
 
@@ -184,17 +240,42 @@ class ProteanTableReader : public TableReader {
   // Returns true if a read leaves out the filter that the file has: where it is
   // told to, and where Protean's filters are switched off.
   bool Skips(bool skip_filters) const {
-    return skip_filters || (has_own_filter_ && !file_.IsOn());
+    return skip_filters || (has_own_filter_ && !IsOn());
   }
-  bool IsSampled() const { return file_.queue() != nullptr && file_.IsOn(); }
+  bool IsSampled() const { return queue() != nullptr && IsOn(); }
+
+  // What Get does while an ExistenceCheck is at work: Incomplete if the file
+  // may hold the key.
+  [[gnu::noinline]] Status GetExistence(const ReadOptions& read_options,
+                                        const Slice& internal_key,
+                                        GetContext* get_context,
+                                        const SliceTransform* prefix_extractor,
+                                        bool skip_filters) {
+    FilterView view;
+    const FileRangeFilter* const filter = GetRangeFilter(
+        AskedFor::kGet, read_options, TableReaderCaller::kUserGet, &view);
+    if (filter != nullptr) {
+      const Slice key = UserKey(internal_key);
+      const bool is_deleted =
+          deletions() != nullptr && deletions()->Contain(key);
+      return !is_deleted && filter->KeyMayMatch(key) && !IsKnownAbsent(key)
+                 ? Status::Incomplete("the key may be there")
+                 : Status::OK();
+    }
+    // A filter of RocksDB's, or none. What is in the cache may tell more.
+    ReadOptions cached = read_options;
+    cached.read_tier = kBlockCacheTier;
+    return table_->Get(cached, internal_key, get_context, prefix_extractor,
+                       skip_filters);
+  }
 
   // Samples a point query that found nothing. A key that is in the file but too
   // new for the snapshot counts as not found; a filter's builder ignores
   // samples that are not empty for its file.
   void Sample(const Slice& internal_key) {
-    if (!file_.queue()->Tick()) return;
-    const Slice key = file_.UserKey(internal_key);
-    file_.queue()->Record(key, key, /*hi_inclusive=*/true);
+    if (!queue()->Tick()) return;
+    const Slice key = UserKey(internal_key);
+    queue()->Record(key, key, /*hi_inclusive=*/true);
   }
   void Sample(const MultiGetContext::Range& range) {
     for (auto key = range.begin(); key != range.end(); ++key) {
@@ -206,17 +287,17 @@ class ProteanTableReader : public TableReader {
 
   // Returns true if a read has found out that the file does not have the key.
   bool IsKnownMiss(const Slice& internal_key) const {
-    if (!file_.IsKnownAbsent(file_.UserKey(internal_key))) return false;
-    file_.CountMissHit();
+    if (!IsKnownAbsent(UserKey(internal_key))) return false;
+    CountMissHit();
     return true;
   }
 
-  FilteredFile file_;
-  TableReader* const table_;
+  TableReader* const table_ = file().table();
   // The filter that Get asks before the table; nullptr if the table asks.
-  const FilterBlock* const filter_of_keys_;
-  const bool has_statistics_;
-  const bool has_own_filter_;  // of Protean
+  const FilterBlock* const filter_of_keys_ = GetFilterOfKeys();
+  const bool has_statistics_ = file().statistics() != nullptr;
+  const bool has_own_filter_ =  // of Protean
+      AsProteanFilterPolicy(file().filter_policy()) != nullptr;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -84,9 +84,10 @@ FilterAnswer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
     answer.read = true;
   } else if (read.kind == ReadKind::kClosedSeekForPrev) {
     std::string marker;
+    const Slice target(read.target);
     answer.read =
-        DecideSeekForPrev(*asked, read.target, read.inclusive, read.bound,
-                          /*lower_is_known=*/true, &marker)
+        DecideSeekBackwards(*asked, &target, read.inclusive, read.bound,
+                            /*lower_is_known=*/true, &marker)
             .action == SeekDecision::Action::kRead;
   } else {
     answer.seek = AskAboutSeek(*asked, read, begin, end, markers);
@@ -452,8 +453,7 @@ class Replay {
       }
       keys_[i] = facts->keys;
       const BlockBasedFile& opened = facts->file();
-      if (facts->filter_bytes > 0 &&
-          opened.filter_state() == BlockBasedFile::FilterState::kNone) {
+      if (facts->filter_bytes > 0 && !opened.HasFilter()) {
         report_.files_not_asked++;
       }
       report_.range_deletions +=
@@ -481,8 +481,8 @@ class Replay {
       const ProteanFilterPolicy* policy =
           AsProteanFilterPolicy(candidate.policy.get());
       if (policy == nullptr || policy->Filters() == nullptr) continue;
-      const TreePlan& plan = plans_.emplace_back(*policy, name, tree);
-      if (plan.is_planned()) {
+      plans_.push_back(PlanTree(*policy, name, tree));
+      if (plans_.back() != nullptr) {
         report_.levels_settled = report_.levels_settled || runs.size() > 1;
       }
     }
@@ -512,15 +512,15 @@ class Replay {
       policies.push_back(contestant.policy);
       builders.push_back(&contestant);
     }
-    std::unique_ptr<FilterTrial> trial;
+    std::unique_ptr<BlockBasedFile> opened;
     std::vector<BuiltFilter> built;
     std::string last;
     uint64_t keys = 0;
     uint64_t entries = 0;
-    Status s = FilterTrial::Open(family_.options, target.path, &trial);
+    Status s = BlockBasedFile::OpenApart(family_.options, target.path, &opened);
     if (s.ok()) {
-      s = trial->Build(
-          {family_.options, family_.name, target.level}, policies,
+      s = TryPolicies(
+          *opened, {family_.options, family_.name, target.level}, policies,
           [&](const Slice& key) {
             if (entries++ == 0 || key != last) {
               last.assign(key.data(), key.size());
@@ -596,7 +596,8 @@ class Replay {
   std::deque<Contestant> contestants_;
   std::vector<bool> chosen_;    // by file: whether its filters are built
   std::vector<uint64_t> keys_;  // by file
-  std::list<TreePlan> plans_;   // what the policies know of the tree
+  // What the policies know of the tree.
+  std::vector<std::shared_ptr<TreeFilters>> plans_;
   double to_do_ = 0;
   double done_ = 0;
 };

@@ -116,27 +116,31 @@ void TreeFilters::AddWritten(const Tree& tree, const FileFilter& file) {
   AddTo(&states_[tree].written[{file.level, std::this_thread::get_id()}], file);
 }
 
-TreeFilters::Files::iterator TreeFilters::Add(const Tree& tree,
-                                              const FileFilter& file) {
-  const Lock lock(mutex_);
-  State& state = states_[tree];
-  for (auto sum = state.written.begin(); sum != state.written.end();) {
-    sum = sum->first.first == file.level ? state.written.erase(sum)
-                                         : std::next(sum);
+std::shared_ptr<void> TreeFilters::Add(const Tree& tree,
+                                       const FileFilter& file) {
+  Files::iterator place;
+  {
+    const Lock lock(mutex_);
+    State& state = states_[tree];
+    for (auto sum = state.written.begin(); sum != state.written.end();) {
+      sum = sum->first.first == file.level ? state.written.erase(sum)
+                                           : std::next(sum);
+    }
+    place = state.files.insert(state.files.end(),
+                               std::make_shared<const FileFilter>(file));
   }
-  return state.files.insert(state.files.end(),
-                            std::make_shared<const FileFilter>(file));
-}
-
-void TreeFilters::Remove(const Tree& tree, Files::iterator file) {
-  const Lock lock(mutex_);
-  const auto found = states_.find(tree);
-  State& state = found->second;
-  state.files.erase(file);
-  if (!state.files.empty()) return;
-  // Another DB may get a log at the same address.
-  state.expected_keys = 0;
-  if (!state.plan.has_value() && state.written.empty()) states_.erase(found);
+  return {nullptr, [trees = shared_from_this(), tree, place](void*) {
+            const Lock lock(trees->mutex_);
+            const auto found = trees->states_.find(tree);
+            State& state = found->second;
+            state.files.erase(place);
+            if (!state.files.empty()) return;
+            // Another DB may get a log at the same address.
+            state.expected_keys = 0;
+            if (!state.plan.has_value() && state.written.empty()) {
+              trees->states_.erase(found);
+            }
+          }};
 }
 
 // ---- Tree plan ----
@@ -160,29 +164,28 @@ double BitsOfFileNow(const ProteanFilterPolicy& policy,
   context.column_family_name = tree.column_family;
   context.level_at_creation = file.level;
   context.reason = TableFileCreationReason::kCompaction;
-  return FileBudget(filters, std::make_shared<BudgetLog>(), policy.Samples(),
-                    policy.FilterMemory(), context, env)
+  return FileBits(filters, policy.Samples(), policy.FilterMemory(),
+                  /*average=*/0, context, env)
       .BitsFor(file.keys, /*more_follow=*/false, file.smallest, file.largest);
 }
 
-TreePlan::TreePlan(const ProteanFilterPolicy& policy,
-                   const TreeFilters::Tree& tree,
-                   const std::vector<FileFilter>& files)
-    : tree_(tree) {
+std::shared_ptr<TreeFilters> PlanTree(const ProteanFilterPolicy& policy,
+                                      const TreeFilters::Tree& tree,
+                                      const std::vector<FileFilter>& files) {
   const double bits_per_key = policy.AverageBits();
   const bool has_budget = policy.FilterMemory() > 0;
-  if (files.empty() || (bits_per_key <= 0 && !has_budget)) return;
-  filters_ = policy.Filters();
-  if (filters_ == nullptr) return;
+  const auto filters = policy.Filters();
+  if (files.empty() || (bits_per_key <= 0 && !has_budget) ||
+      filters == nullptr) {
+    return nullptr;
+  }
   std::vector<FileFilter> planned = files;
   // The budget is divided as if no file had a filter yet.
   for (FileFilter& file : planned) file.bits = 0;
   if (!has_budget) planned = SettledTree(files, bits_per_key);
-  filters_->Plan(tree_, std::move(planned));
-}
-
-TreePlan::~TreePlan() {
-  if (filters_ != nullptr) filters_->Plan(tree_, std::nullopt);
+  filters->Plan(tree, std::move(planned));
+  return {filters.get(),
+          [filters, tree](TreeFilters*) { filters->Plan(tree, std::nullopt); }};
 }
 
 // ---- File budget ----
@@ -200,14 +203,14 @@ uint64_t MachineMemory() {
 
 }  // namespace
 
-FileBudget::FileBudget(std::shared_ptr<TreeFilters> filters,
-                       std::shared_ptr<BudgetLog> log,
-                       std::shared_ptr<SampleStore> samples, uint64_t memory,
-                       const FilterBuildingContext& context, Env* env)
+FileBits::FileBits(std::shared_ptr<TreeFilters> filters,
+                   std::shared_ptr<SampleStore> samples, uint64_t memory,
+                   double average, const FilterBuildingContext& context,
+                   Env* env)
     : filters_(std::move(filters)),
-      log_(std::move(log)),
       samples_(std::move(samples)),
       memory_(memory),
+      average_(average),
       env_(env),
       info_log_(context.info_log),
       is_flush_(context.reason == TableFileCreationReason::kFlush ||
@@ -215,11 +218,13 @@ FileBudget::FileBudget(std::shared_ptr<TreeFilters> filters,
       is_bottommost_(context.is_bottommost),
       is_universal_(context.compaction_style == kCompactionStyleUniversal),
       tree_{context.info_log, ColumnFamilyOf(context)} {
-  if (info_log_ == nullptr) tree_ = filters_->FindTree(tree_.column_family);
+  if (memory > 0 && info_log_ == nullptr) {
+    tree_ = filters_->FindTree(tree_.column_family);
+  }
   file_.level = context.level_at_creation;
   const uint64_t machine = MachineMemory();
   if (info_log_ != nullptr && machine > 0 && memory > machine &&
-      !log_->beyond_memory.exchange(true)) {
+      !filters_->told_beyond_memory.exchange(true)) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,
         "Protean: filter_budget_bytes=%" PRIu64 " is more than the %" PRIu64
         " bytes of memory that this machine has; filters may take all of it",
@@ -227,7 +232,7 @@ FileBudget::FileBudget(std::shared_ptr<TreeFilters> filters,
   }
 }
 
-double FileBudget::AverageBits(double otherwise, double min, double max) const {
+double FileBits::AverageBits(double min, double max) const {
   double keys = 0;
   FileFilter before;
   for (const TreeFilters::Tree& tree : filters_->TreesWith(tree_)) {
@@ -237,12 +242,11 @@ double FileBudget::AverageBits(double otherwise, double min, double max) const {
     }
   }
   return keys == 0
-             ? otherwise
+             ? average_
              : std::clamp(8 * static_cast<double>(memory_) / keys, min, max);
 }
 
-void FileBudget::Plan(uint64_t keys, bool more_follow, const Slice& smallest,
-                      const Slice& largest) {
+void FileBits::Plan(bool more_follow, const Slice& largest) {
   std::vector<BudgetedTree> trees;
   BudgetedFile added;
   added.is_flush = is_flush_;
@@ -259,7 +263,8 @@ void FileBudget::Plan(uint64_t keys, bool more_follow, const Slice& smallest,
     std::sort(queries->begin(), queries->end());
   }
   trees.back().is_universal = is_universal_;
-  added.keys_in_range = keys;
+  added.keys_in_range = keys_;
+  uint64_t keys = keys_;
   if (more_follow) {
     keys = std::max(keys,
                     planned_keys_ > 0
@@ -269,8 +274,7 @@ void FileBudget::Plan(uint64_t keys, bool more_follow, const Slice& smallest,
   // What has been counted of this file is planned again.
   added.before.keys -= std::min(added.before.keys, file_.keys);
   added.before.bits -= std::min(added.before.bits, file_.bits);
-  added.file = {file_.level, keys, /*bits=*/0, smallest.ToString(),
-                largest.ToString()};
+  added.file = {file_.level, keys, /*bits=*/0, smallest_, largest.ToString()};
   const BudgetedBits planned = PlanBits(trees, trees.size() - 1, added,
                                         8 * static_cast<double>(memory_));
   planned_keys_ = keys;
@@ -280,7 +284,7 @@ void FileBudget::Plan(uint64_t keys, bool more_follow, const Slice& smallest,
                       : planned.per_key;
   if (info_log_ == nullptr) return;
   filters_->Expect(tree_, planned.expected_keys);
-  if (bits_per_key_ == 0 && !log_->without_filter.exchange(true)) {
+  if (bits_per_key_ == 0 && !filters_->told_without_filter.exchange(true)) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,
         "Protean: filter_budget_bytes=%" PRIu64
         " is used up, so that a file of level %d in column family %s gets no "
@@ -290,7 +294,7 @@ void FileBudget::Plan(uint64_t keys, bool more_follow, const Slice& smallest,
   }
   constexpr double kMuch = 0.2;  // more than growth alone does
   if (planned.excess > kMuch * 8 * static_cast<double>(memory_) &&
-      !log_->exceeded.exchange(true)) {
+      !filters_->told_exceeded.exchange(true)) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,
         "Protean: filter_budget_bytes=%" PRIu64
         " is exceeded by %.0f bytes, because older files have the filters of a "
@@ -300,16 +304,29 @@ void FileBudget::Plan(uint64_t keys, bool more_follow, const Slice& smallest,
   }
 }
 
-double FileBudget::BitsFor(uint64_t keys, bool more_follow,
-                           const Slice& smallest, const Slice& largest) {
-  if (keys > planned_keys_) Plan(keys, more_follow, smallest, largest);
+double FileBits::BitsFor(uint64_t keys, bool more_follow, const Slice& smallest,
+                         const Slice& largest) {
+  if (keys_ == 0) smallest_ = smallest.ToString();
+  keys_ += keys;
+  if (memory_ == 0) {
+    // Looking at the tree takes time. Groups look again only when the keys have
+    // become twice as many.
+    if (bits_per_key_ == 0 || keys_ >= 2 * planned_keys_) {
+      const std::vector<FileFilter> others = filters_->FiltersOf(tree_);
+      planned_keys_ =
+          more_follow ? std::max(keys_, UsualKeys(others, file_.level)) : keys_;
+      bits_per_key_ = BitsOfFile(
+          others, {file_.level, is_bottommost_, planned_keys_}, average_);
+    }
+    return bits_per_key_;
+  }
+  if (keys_ > planned_keys_) Plan(more_follow, largest);
   if (info_log_ != nullptr) {
-    const uint64_t more = keys - file_.keys;
     const auto bits =
-        static_cast<uint64_t>(bits_per_key_ * static_cast<double>(more));
-    filters_->AddWritten(tree_, {file_.level, more, bits, smallest.ToString(),
-                                 largest.ToString()});
-    file_.keys += more;
+        static_cast<uint64_t>(bits_per_key_ * static_cast<double>(keys));
+    filters_->AddWritten(
+        tree_, {file_.level, keys, bits, smallest_, largest.ToString()});
+    file_.keys += keys;
     file_.bits += bits;
   }
   return bits_per_key_;

@@ -34,7 +34,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // ---- Tree filters ----
 
 // The filters of the trees of one filter policy. Thread safe.
-class TreeFilters {
+class TreeFilters : public std::enable_shared_from_this<TreeFilters> {
  public:
   // A column family. The log tells apart the DBs that share a policy.
   struct Tree {
@@ -51,6 +51,10 @@ class TreeFilters {
   ~TreeFilters();
   TreeFilters(const TreeFilters&) = delete;
   TreeFilters& operator=(const TreeFilters&) = delete;
+
+  // Lists the filter of an open file in its tree for as long as the result
+  // lives.
+  std::shared_ptr<void> Add(const Tree& tree, const FileFilter& file);
 
   // The sizes of the filters of the tree: those of its plan if it has one, else
   // those of its open files, whose keys are not copied.
@@ -85,15 +89,19 @@ class TreeFilters {
     states_[tree].plan = std::move(files);
   }
 
+  // What the log has been told about a budget, each once.
+  std::atomic<bool> told_without_filter{false};
+  std::atomic<bool> told_exceeded{false};
+  std::atomic<bool> told_beyond_memory{false};
+
  private:
-  friend class TreeEntry;
   using Lock = std::lock_guard<std::mutex>;
   using Files = std::list<std::shared_ptr<const FileFilter>>;
 
   // One tree.
   struct State {
     Files files;
-    std::optional<std::vector<FileFilter>> plan;  // of a TreePlan
+    std::optional<std::vector<FileFilter>> plan;  // of PlanTree
     // The sums of what each thread has written to each level.
     std::map<std::pair<int, std::thread::id>, FileFilter> written;
     double expected_keys = 0;
@@ -104,30 +112,9 @@ class TreeFilters {
     const auto found = states_.find(tree);
     return found == states_.end() ? nullptr : &found->second;
   }
-  Files::iterator Add(const Tree& tree, const FileFilter& file);
-  void Remove(const Tree& tree, Files::iterator file);
 
   mutable std::mutex mutex_;
   std::map<Tree, State> states_;
-};
-
-// One file's filter, listed in its tree for as long as this object lives.
-class TreeEntry {
- public:
-  TreeEntry(std::shared_ptr<TreeFilters> trees, TreeFilters::Tree tree,
-            const FileFilter& file)
-      : trees_(std::move(trees)),
-        tree_(std::move(tree)),
-        place_(trees_->Add(tree_, file)) {}
-  ~TreeEntry() { trees_->Remove(tree_, place_); }
-
-  TreeEntry(const TreeEntry&) = delete;
-  TreeEntry& operator=(const TreeEntry&) = delete;
-
- private:
-  const std::shared_ptr<TreeFilters> trees_;
-  const TreeFilters::Tree tree_;
-  const TreeFilters::Files::iterator place_;
 };
 
 // ---- Tree plan ----
@@ -147,69 +134,55 @@ double BitsOfFileNow(const ProteanFilterPolicy& policy,
                      const TreeFilters::Tree& tree, const FileFilter& file,
                      Env* env);
 
-class TreePlan {
- public:
-  // Plans the tree, which has these files, whatever their bits are. Does
-  // nothing if there are none, or if bits do not depend on other files.
-  TreePlan(const ProteanFilterPolicy& policy, const TreeFilters::Tree& tree,
-           const std::vector<FileFilter>& files);
-  ~TreePlan();
-
-  TreePlan(const TreePlan&) = delete;
-  TreePlan& operator=(const TreePlan&) = delete;
-
-  bool is_planned() const { return filters_ != nullptr; }
-
- private:
-  std::shared_ptr<TreeFilters> filters_;
-  const TreeFilters::Tree tree_;
-};
+// Plans the tree, which has these files, whatever their bits are, for as long
+// as the result lives. Nullptr if there are none, or if bits do not depend on
+// other files.
+std::shared_ptr<TreeFilters> PlanTree(const ProteanFilterPolicy& policy,
+                                      const TreeFilters::Tree& tree,
+                                      const std::vector<FileFilter>& files);
 
 // ---- File budget ----
 
-// What the log has been told about a budget, each once.
-struct BudgetLog {
-  std::atomic<bool> without_filter{false};
-  std::atomic<bool> exceeded{false};
-  std::atomic<bool> beyond_memory{false};
-};
-
-// Not thread safe.
-class FileBudget {
+// The bits per key of the filter of one file, whose keys come in groups. Not
+// thread safe.
+class FileBits {
  public:
-  // The budget is `memory` bytes for all trees of `filters`. The log of
+  // The budget is `memory` bytes for all trees of `filters`; or 0, if the
+  // filters of the tree are to have `average` bits per key. The log of
   // `context` outlives this object. It is absent if the filter is built on
-  // trial: the file is then not counted as written, and its column family alone
-  // tells which tree it belongs to.
-  FileBudget(std::shared_ptr<TreeFilters> filters,
-             std::shared_ptr<BudgetLog> log,
-             std::shared_ptr<SampleStore> samples, uint64_t memory,
-             const FilterBuildingContext& context, Env* env);
+  // trial: the file is then not counted as written, and with a budget, its
+  // column family alone tells which tree it belongs to.
+  FileBits(std::shared_ptr<TreeFilters> filters,
+           std::shared_ptr<SampleStore> samples, uint64_t memory,
+           double average, const FilterBuildingContext& context, Env* env);
 
-  // Bits per key over all trees, within the limits; `otherwise` if there are no
-  // files.
-  double AverageBits(double otherwise, double min, double max) const;
+  // Bits per key of a budget over all trees, within the limits; the average if
+  // there are no files.
+  double AverageBits(double min, double max) const;
 
-  // Returns the bits per key, or 0 for no filter, of a file that so far has
-  // `keys` keys in this range. If `more_follow`, it is called again with more
-  // keys: the result changes if they are twice as many as was expected.
+  // Returns the bits per key, or 0 for no filter, of a file that has `keys`
+  // keys more, in this range. If `more_follow`, it is called again: the result
+  // changes if the keys are twice as many as was expected.
   double BitsFor(uint64_t keys, bool more_follow, const Slice& smallest,
                  const Slice& largest);
 
  private:
-  void Plan(uint64_t keys, bool more_follow, const Slice& smallest,
-            const Slice& largest);
+  // Plans the keys so far, of which this is the largest one, in the budget.
+  void Plan(bool more_follow, const Slice& largest);
 
   const std::shared_ptr<TreeFilters> filters_;
-  const std::shared_ptr<BudgetLog> log_;
   const std::shared_ptr<SampleStore> samples_;
   const uint64_t memory_;
+  const double average_;
   Env* const env_;
   Logger* const info_log_;
   const bool is_flush_;
   const bool is_bottommost_;
   const bool is_universal_;
   TreeFilters::Tree tree_;
+  // Of the keys so far.
+  uint64_t keys_ = 0;
+  std::string smallest_;
   FileFilter file_;            // as it has been counted
   uint64_t planned_keys_ = 0;  // 0 before the first plan
   double bits_per_key_ = 0;

@@ -119,14 +119,6 @@ double RequestsSaved(const LevelSums& level) {
          static_cast<double>(reads.all() + 1);
 }
 
-// The basis of a filter of Protean with these properties.
-const char* BasisOf(const UserCollectedProperties& properties) {
-  const bool has_samples = PropertyNumber(properties, kSamplesProperty, 0) > 0;
-  return kDesignBases[has_samples                       ? 0
-                      : PredictedFprOf(properties) >= 0 ? 1
-                                                        : 2];
-}
-
 }  // namespace
 
 void LevelSums::Add(const FileState& file) {
@@ -141,40 +133,30 @@ void LevelSums::Add(const FileState& file) {
   used_files++;
   keys += properties.num_filter_entries;
   filter_bytes += properties.filter_size;
-  files_by_basis[BasisOf(properties.user_collected_properties)]++;
-  model_micros += static_cast<uint64_t>(PropertyNumber(
-      properties.user_collected_properties, kModelMicrosProperty, 0));
-  const double predicted = PredictedFprOf(properties.user_collected_properties);
+  const UserCollectedProperties& of_filter =
+      properties.user_collected_properties;
+  const double predicted = PredictedFprOf(of_filter);
+  const bool has_samples = PropertyNumber(of_filter, kSamplesProperty, 0) > 0;
+  files_by_basis[kDesignBases[has_samples ? 0 : predicted >= 0 ? 1 : 2]]++;
+  model_micros +=
+      static_cast<uint64_t>(PropertyNumber(of_filter, kModelMicrosProperty, 0));
   if (predicted < 0) return;
   const auto file_keys = static_cast<double>(properties.num_filter_entries);
   predicted_positives += predicted * file_keys;
   predicted_keys += file_keys;
 }
 
-double LevelSums::BitsPerKey() const {
-  return keys == 0 ? 0
-                   : 8 * static_cast<double>(filter_bytes) /
-                         static_cast<double>(keys);
-}
-
-double LevelSums::PredictedFpr() const {
-  return predicted_keys == 0 ? -1 : predicted_positives / predicted_keys;
-}
-
 std::map<int, LevelSums> SumByLevel(const FamilyState& family,
                                     LevelSums* total) {
   std::map<int, LevelSums> levels;
-  for (const auto& [level, counts] : family.closed_files) {
-    levels[level].counts += counts;
-    total->counts += counts;
-  }
-  for (const auto& [level, counts] : family.gets) {
-    levels[level].gets += counts;
-    total->gets += counts;
+  for (const auto& [level, counts] : family.levels) {
+    for (LevelSums* sums : {&levels[level], total}) {
+      sums->counts += counts.first;
+      sums->gets += counts.second;
+    }
   }
   for (const FileState& file : family.open_files) {
-    levels[file.level].Add(file);
-    total->Add(file);
+    for (LevelSums* sums : {&levels[file.level], total}) sums->Add(file);
   }
   for (auto& [level, sums] : levels) {
     sums.requests_saved = RequestsSaved(sums);

@@ -13,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "filter_policy/query_demand.h"
@@ -204,10 +205,8 @@ class SharedSeekCounts {
 //
 // Counting must not slow down reads, so no two threads write to the same
 // memory: for each level, each thread has a row of counters, and a reader of
-// the sums adds up the rows of all threads. Where RocksDB's table asks the
-// filter, it counts the answer in the thread's perf context; the table's
-// reader, which knows the level and what was found, looks there. Below
-// RocksDB's default perf level, kEnableCount, Gets have no answer.
+// the sums adds up the rows of all threads (docs/internals/reads.md, "Counting
+// what filters do").
 
 // Reads of files by Get and MultiGet.
 struct GetCounts {
@@ -226,8 +225,7 @@ struct GetCounts {
     return *this;
   }
   bool IsZero() const {
-    return unasked == 0 && negatives == 0 && positives == 0 &&
-           true_positives == 0 && reads.all() == 0;
+    return unasked + negatives + positives + true_positives + reads.all() == 0;
   }
 };
 
@@ -385,8 +383,8 @@ struct FileState {
 // A column family, at one moment.
 struct FamilyState {
   std::vector<FileState> open_files;
-  std::map<int, FileCounts> closed_files;  // by level
-  std::map<int, GetCounts> gets;           // by level, in open or closed files
+  // By level: the counts of closed files, and Gets in open or closed files.
+  std::map<int, std::pair<FileCounts, GetCounts>> levels;
   BuildCounts builds;
   RefreshCounts refreshes;
 };
@@ -416,8 +414,16 @@ struct LevelSums {
 
   void Add(const FileState& file);
 
-  double BitsPerKey() const;    // 0 if there are no keys
-  double PredictedFpr() const;  // the mean by keys; negative if unknown
+  // 0 if there are no keys.
+  double BitsPerKey() const {
+    return keys == 0 ? 0
+                     : 8 * static_cast<double>(filter_bytes) /
+                           static_cast<double>(keys);
+  }
+  // The mean by keys; negative if unknown.
+  double PredictedFpr() const {
+    return predicted_keys == 0 ? -1 : predicted_positives / predicted_keys;
+  }
 };
 
 // Returns the sums by level, which is -1 if unknown. Adds all files to

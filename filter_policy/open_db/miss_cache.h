@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A cache of false positives (docs/internals/reads.md). A filter that says
-//  "perhaps" where nothing is costs a read, which tells the truth: the file has
-//  no key from the target to the key that it found, or to the bound of the
-//  search. A file never changes, so this gap stays true. Filters that adapt
-//  (Aeris, SIGMOD 2026) would have to be written for that; "To adapt or to
-//  cache?" (2025) finds that a small cache of such queries does as well.
+//  A cache of false positives (docs/internals/reads.md, "A read in vain is paid
+//  once"): gaps in which a file has no key. Filters that adapt (Aeris, SIGMOD
+//  2026) would have to be written for that; "To adapt or to cache?" (2025) finds
+//  that a small cache of such queries does as well.
 //
 //  It has a fixed number of slots of two cache lines. Four slots are a set, and
 //  a gap is in the set that the file and the beginning of the gap hash to. The

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "filter_policy/protean_filter_policy.h"
+#include "monitoring/statistics_impl.h"
 #include "rocksdb/db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -40,12 +41,10 @@ FamilyState DBSession::StateOf(const Family& family) {
   FamilyState state;
   state.refreshes = family.refreshes;
   for (const auto& [number, level] : family.levels) {
+    const GetCounts gets = level.gets.Load();
     // A file that was opened only to be inspected leaves no trace.
-    if (!level.closed_files.IsZero()) {
-      state.closed_files[number] = level.closed_files;
-    }
-    if (const GetCounts gets = level.gets.Load(); !gets.IsZero()) {
-      state.gets[number] = gets;
+    if (!level.closed_files.IsZero() || !gets.IsZero()) {
+      state.levels[number] = {level.closed_files, gets};
     }
   }
   state.open_files.reserve(family.open_files.size());
@@ -322,8 +321,7 @@ OpenFile::OpenFile(const std::string& db_session_id,
     filter.bits = 8 * file.properties->filter_size;
     GetKeyRange(file.properties->user_collected_properties, &filter.smallest,
                 &filter.largest);
-    tree_entry_.emplace(trees, TreeFilters::Tree{file.info_log, family},
-                        filter);
+    tree_entry_ = trees->Add({file.info_log, family}, filter);
   }
   db_->Add(this);
   db_->LogIfDue(*this);
@@ -356,13 +354,33 @@ double OpenFile::ShareReadInVain(AskedFor asked_for) const {
          static_cast<double>(found + in_vain);
 }
 
-bool OpenFile::ReportOnce(const char* what, const Status& status,
-                          std::atomic<bool>* reported) const {
+bool OpenFile::Report(const char* what, const Status& why,
+                      std::atomic<bool>* reported) const {
+  if (description_.filter_loads != nullptr) {
+    description_.filter_loads->AddFailed();
+  }
   if (reported->exchange(true)) return false;
   Log(InfoLogLevel::WARN_LEVEL, description_.info_log,
       "ProteanTable: %s is read without %s: %s", description_.path.c_str(),
-      what, status.ToString().c_str());
+      what, why.ToString().c_str());
   return true;
+}
+
+void OpenFile::ReportDamage(const char* what, const Status& why) {
+  // RocksDB counts only the damage that it finds itself.
+  if (Report(what, why, &damage_reported_) && why.IsCorruption()) {
+    RecordTick(description_.statistics, BLOCK_CHECKSUM_MISMATCH_COUNT);
+  }
+}
+
+void OpenFile::ReportUnreadPart(const Status& why) {
+  // Reads that may not go to the file, or run out of time, do not fail.
+  if (why.IsCorruption()) {
+    Report(kPart, why, &damage_reported_);
+  } else if (why.IsIOError() || why.IsMemoryLimit()) {
+    Report("a part of its filter while that cannot be read", why,
+           &failure_reported_);
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -2,12 +2,10 @@
 
 //  The state that the files of an open DB share. A file that is closed leaves
 //  its counts to its level, so that the sums of a level never fall while the DB
-//  is open.
-//
-//  Now and then the DB's log gets a line with these sums. RocksDB does not call
-//  a plugin when it dumps its own statistics, and a thread for this would
-//  surprise the application. So the line is written by the thread that hands
-//  counts over, or opens or closes a file, once the period is over.
+//  is open. Now and then the DB's log gets a line with these sums: RocksDB does
+//  not call a plugin when it dumps its own statistics, and a thread for this
+//  would surprise the application, so the thread that hands counts over, or
+//  opens or closes a file, writes it.
 
 #pragma once
 
@@ -140,12 +138,13 @@ struct FileDescription {
   const void* family = nullptr;
   std::string family_name;  // empty if the file does not tell
   std::string path;
-  int level = -1;                                         // -1 if unknown
-  std::shared_ptr<const TableProperties> properties;      // never nullptr
-  std::shared_ptr<const SharedFilterLoads> filter_loads;  // may be nullptr
-  // The DB's Env and log, which outlive the reader.
+  int level = -1;                                     // -1 if unknown
+  std::shared_ptr<const TableProperties> properties;  // never nullptr
+  std::shared_ptr<SharedFilterLoads> filter_loads;    // may be nullptr
+  // The DB's Env, log and statistics, which outlive the reader.
   Env* env = nullptr;
   Logger* info_log = nullptr;
+  Statistics* statistics = nullptr;
   std::shared_ptr<Cache> memory_cap;  // what CapOf (kept_memory.h) returns
   uint64_t log_period_seconds = 0;    // 0 if unknown, or if no lines are wanted
 };
@@ -340,16 +339,11 @@ class OpenFile {
     }
   }
 
-  // `what`, such as "its filter", is damaged. Only the first call is logged.
-  // Returns true if this is the first.
-  bool ReportDamage(const char* what, const Status& status) {
-    return ReportOnce(what, status, &damage_reported_);
-  }
-  // A part of the filter cannot be read this time. The first call is logged.
-  void ReportFailedPart(const Status& status) {
-    ReportOnce("a part of its filter while that cannot be read", status,
-               &failure_reported_);
-  }
+  // Count, and log the first time: Protean finds that `what`, such as kPart, is
+  // damaged; or RocksDB could not read a part of the filter this time.
+  static constexpr char kPart[] = "a part of its filter";
+  void ReportDamage(const char* what, const Status& why);
+  void ReportUnreadPart(const Status& why);
 
  private:
   friend class DBSession;
@@ -362,8 +356,10 @@ class OpenFile {
             use_.load(std::memory_order_relaxed), description_.properties,
             Counts()};
   }
-  bool ReportOnce(const char* what, const Status& status,
-                  std::atomic<bool>* reported) const;
+  // Counts a part, or a whole filter, that is of no use. Returns true if
+  // `*reported` was false: then it is logged.
+  bool Report(const char* what, const Status& why,
+              std::atomic<bool>* reported) const;
   FileCounts Counts() const {
     const auto& loads = description_.filter_loads;
     return {counts_.Load(), loads == nullptr ? FilterLoads() : loads->Load()};
@@ -380,7 +376,7 @@ class OpenFile {
   std::atomic<bool> damage_reported_{false};
   std::atomic<bool> failure_reported_{false};
   std::shared_ptr<QueryQueue> queue_;
-  std::optional<TreeEntry> tree_entry_;
+  std::shared_ptr<void> tree_entry_;
   // On a cache line apart from the members above, which every seek reads.
   alignas(CACHE_LINE_SIZE) SharedSeekCounts counts_;
   std::atomic<uint32_t> hand_overs_{0};

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Whether waiting at markers (table/protean_table_iterator.h) pays in open
-//  seeks, which ask the filter for nothing else. A marker spares a read if the
-//  search ends before the marker, and only costs time otherwise, as where there
-//  is a single sorted run. An iterator that has seen this too often stops
-//  waiting for a number of seeks, and then tries again.
+//  seeks, which ask the filter for nothing else (docs/internals/reads.md, "When
+//  waiting pays").
 
 #pragma once
 

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Decides when the second unit of a part is loaded
-//  (docs/internals/overview.md). The first false positive of the first unit
-//  loads it. If the cache drops the second unit before it is asked again, one
-//  more false positive is needed the next time, then three more, and so on, up
-//  to 127. So hot parts come to have both units in memory, and cold ones the
-//  first or none, as in ElasticBF (Zhang et al., HotStorage 2018).
+//  Decides when the second unit of a part is loaded (docs/internals/overview.md,
+//  "Units by heat"). The first false positive of the first unit loads it. If the
+//  cache drops the second unit before it is asked again, one more false positive
+//  is needed the next time, then three more, and so on, up to 127.
 
 #pragma once
 

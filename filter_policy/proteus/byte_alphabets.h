@@ -1,14 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Which bytes keys have at each place, so that a range does not count others.
-//
-//  A range over printed keys covers few of them and many strings of bits: from
-//  12:34:59 to 12:35:00 it is one second, but the byte '9' is followed by 198
-//  bytes that no digit has before the byte in front of it goes up, and each of
-//  these has 256 successors in the next one. A set of prefixes would be asked
-//  for all of them. So a filter of printed keys stores an alphabet for each
-//  place that ranges count through, and only asks for prefixes whose bytes all
-//  belong to theirs: the *possible* prefixes.
+//  Which bytes keys have at each place, so that a range does not count others
+//  (docs/internals/proteus.md, "Alphabets"). A filter of printed keys stores an
+//  alphabet for each place that ranges count through, and only asks for prefixes
+//  whose bytes all belong to theirs: the *possible* prefixes.
 //
 //  An alphabet is stored in a byte, its code (docs/internals/file_format.md).
 //  Codes that are not known stand for any byte. All functions are pure.

@@ -10,18 +10,14 @@
 //    Proteus    the trie of the prefixes of l1 bits, the prefixes of l2 bits;
 //               or one of the two
 //
-//  Two kinds of layers are added. Text keys differ in length, and no one l2
-//  suits all of them: a shorter key has too many successors of l2 bits, and a
-//  longer one cannot be told from its neighbors. So the last layer may be a
+//  Two kinds of layers are added (docs/internals/proteus.md). Text keys differ
+//  in length, and no one l2 suits all of them. So the last layer may be a
 //  series of prefixes, of l2, l2 + stride, l2 + 2 * stride, ... bits, up to the
-//  length of each key and to kMaxSeriesBits, and a query takes the longest that
-//  its bounds have.
-//
-//  Point queries for keys much like those of the file share long prefixes with
-//  them. So the first layer may be a set of the whole keys, which ranges do not
-//  ask. If the other layers are left to ranges, then whether a key passes says
-//  nothing about the prefixes that it shares with others (Kaufman, Hershcovitch
-//  and Morrison, Prefix Siphoning, USENIX ATC 2023).
+//  length of each key and to kMaxSeriesBits. And the first layer may be a set of
+//  the whole keys, which ranges do not ask. If the other layers are left to
+//  ranges, then whether a key passes says nothing about the prefixes that it
+//  shares with others (Kaufman, Hershcovitch and Morrison, Prefix Siphoning,
+//  USENIX ATC 2023).
 
 #pragma once
 
@@ -34,7 +30,6 @@
 
 #include "filter_policy/amq/amq.h"
 #include "filter_policy/bits/key_digest.h"
-#include "filter_policy/query_demand.h"
 #include "filter_policy/range_filter.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -50,28 +50,29 @@ double Distance(const DesignSituation& a, const DesignSituation& b) {
 
 }  // namespace
 
-size_t SampleShape::BinOf(uint32_t bits) {
-  if (bits == kAllBits) return kBins - 1;
-  return bits < 64 ? bits / 4 : 16 + std::min<size_t>((bits - 64) / 32, 16);
-}
-
 SampleShape::SampleShape(const CpfprModel& model) {
+  // Bins are fine among the first 64 bits.
+  const auto bin = [](Shares* shares, uint32_t bits) -> float& {
+    if (bits == kAllBits) return shares->back();
+    return (*shares)[bits < 64 ? bits / 4
+                               : 16 + std::min<size_t>((bits - 64) / 32, 16)];
+  };
   const float share = 1 / static_cast<float>(model.num_samples());
   for (size_t i = 0; i < model.num_samples(); i++) {
     const LocatedQuery& query = model.queries()[i];
-    by_bounds_[BinOf(query.bounds_shared)] += share;
-    by_keys_[BinOf(query.shared())] += share;
+    bin(&by_bounds, query.bounds_shared) += share;
+    bin(&by_keys, query.shared()) += share;
   }
 }
 
 double SampleShape::Distance(const SampleShape& other) const {
   const auto distance = [](const Shares& a, const Shares& b) {
     double sum = 0;
-    for (size_t i = 0; i < kBins; i++) sum += std::abs(a[i] - b[i]);
+    for (size_t i = 0; i < a.size(); i++) sum += std::abs(a[i] - b[i]);
     return sum;
   };
-  return std::max(distance(by_bounds_, other.by_bounds_),
-                  distance(by_keys_, other.by_keys_));
+  return std::max(distance(by_bounds, other.by_bounds),
+                  distance(by_keys, other.by_keys));
 }
 
 bool AreAlike(const DesignSituation& a, const DesignSituation& b) {

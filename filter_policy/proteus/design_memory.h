@@ -2,11 +2,8 @@
 
 //  The designs of the last files, which the next file may keep, if its keys and
 //  samples look like those that the design was searched for, and the rates are
-//  as promised. A search takes tens of milliseconds, and a check one or two.
-//  Some files are searched in any case: one in kMinUses, and fewer each time
-//  that the search finds nothing better, down to one in kMaxUses. The groups of
-//  a large file (proteus_builder.h) count as files here.
-//  (docs/internals/proteus.md, "Designs are kept")
+//  as promised (docs/internals/proteus.md, "Designs are kept"). The groups of a
+//  large file (proteus_builder.h) count as files here.
 
 #pragma once
 
@@ -26,23 +23,16 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // Where a model's samples lie, as shares of all samples: by the bits that their
 // bounds share, and by the bits that they share with a key.
-class SampleShape {
- public:
+struct SampleShape {
   SampleShape() = default;
   explicit SampleShape(const CpfprModel& model);
 
   // 0 for the same shape, 2 for shapes that have nothing in common.
   double Distance(const SampleShape& other) const;
 
- private:
-  static constexpr size_t kBins = 34;
-  using Shares = std::array<float, kBins>;
-
-  // The bin of a number of bits: fine among the first 64.
-  static size_t BinOf(uint32_t bits);
-
-  Shares by_bounds_ = {};
-  Shares by_keys_ = {};
+  using Shares = std::array<float, 34>;
+  Shares by_bounds = {};
+  Shares by_keys = {};
 };
 
 // What a design is chosen for.

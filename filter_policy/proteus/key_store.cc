@@ -104,13 +104,11 @@ struct SharedCounts {
 
   // Counts a key that is as long as the one before it, with which it shares
   // `shared` bits. `most` is the larger one of this number and that of the key
-  // before. REQUIRES: AreFew(most)
+  // before. REQUIRES: most < kFewBits
   void AddAlike(uint32_t shared, uint32_t most) {
     before_alike[shared]++;
     most_alike[most]++;
   }
-  // Returns true if AddAlike can count this number of bits.
-  static bool AreFew(uint32_t bits) { return bits < kFewBits; }
 
   // Counts any key. The one before had `last_size` bytes, and shared
   // `last_shared` bits with the one before it; `alike` keys have been added by
@@ -224,7 +222,7 @@ KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
       seen.Add(key);
     }
     const uint32_t most = std::max(last_shared, shared);
-    if (key.size() == last_size && SharedCounts::AreFew(most)) {
+    if (key.size() == last_size && most < SharedCounts::kFewBits) {
       counts.AddAlike(shared, most);
       last_shared = shared;
       alike++;

@@ -19,9 +19,7 @@
 #include "filter_policy/amq/amq_type.h"
 #include "filter_policy/bits/bit_util.h"
 #include "filter_policy/bits/key_digest.h"
-#include "filter_policy/proteus/design.h"
 #include "rocksdb/slice.h"
-#include "util/math.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

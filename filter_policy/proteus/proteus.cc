@@ -313,35 +313,26 @@ void Proteus::BatchMayMatch(size_t num_keys, Slice** keys,
 // number.
 size_t Proteus::KeepInLayer(const OpenLayer& layer, size_t count, Slice** keys,
                             Amq::Lookup* left) const {
-  if (layer.kind == Layer::Kind::kTrie) {
-    return KeepInTrie(layer, count, keys, left);
-  }
-  for (size_t j = 0; j < count; j++) {
-    const Slice& key = *keys[left[j].index];
-    if (layer.kind == Layer::Kind::kKeys) {
-      left[j].hash = HashKeyOnce(key, LoadBits64(key, 0), salt_);
-    } else if (layer.kind == Layer::Kind::kPrefixes) {
-      left[j].hash = HashPrefix(key, layer.length);
-    } else {
-      const uint32_t longest = layer.LongestPrefix(key.size());
-      left[j].hash = HashPrefix(key, LengthIn(layer, longest));
-    }
-  }
-  count = layer.set.Keep(count, left);
-  if (layer.kind != Layer::Kind::kSeries) return count;
-  size_t kept = 0;
-  for (size_t j = 0; j < count; j++) {
-    const Slice& key = *keys[left[j].index];
-    left[kept].index = left[j].index;
-    kept += SeriesContains(layer, key, layer.LongestPrefix(key.size()));
-  }
-  return kept;
-}
-
-size_t Proteus::KeepInTrie(const Layer& layer, size_t count, Slice** keys,
-                           Amq::Lookup* left) const {
   bool found[kMaxBatch];
-  if (layer.bits <= 64) {
+  if (layer.kind != Layer::Kind::kTrie) {
+    for (size_t j = 0; j < count; j++) {
+      const Slice& key = *keys[left[j].index];
+      if (layer.kind == Layer::Kind::kKeys) {
+        left[j].hash = HashKeyOnce(key, LoadBits64(key, 0), salt_);
+      } else if (layer.kind == Layer::Kind::kPrefixes) {
+        left[j].hash = HashPrefix(key, layer.length);
+      } else {
+        const uint32_t longest = layer.LongestPrefix(key.size());
+        left[j].hash = HashPrefix(key, LengthIn(layer, longest));
+      }
+    }
+    count = layer.set.Keep(count, left);
+    if (layer.kind != Layer::Kind::kSeries) return count;
+    for (size_t j = 0; j < count; j++) {
+      const Slice& key = *keys[left[j].index];
+      found[j] = SeriesContains(layer, key, layer.LongestPrefix(key.size()));
+    }
+  } else if (layer.bits <= 64) {
     UniformTrie::ShortPrefix prefixes[kMaxBatch];
     for (size_t j = 0; j < count; j++) {
       CopyTriePrefix(*keys[left[j].index], layer, prefixes[j]);

@@ -105,8 +105,6 @@ class Proteus : public RangeFilter {
   void BatchMayMatch(size_t num_keys, Slice** keys, bool* may_match) const;
   size_t KeepInLayer(const OpenLayer& layer, size_t count, Slice** keys,
                      Amq::Lookup* left) const;
-  size_t KeepInTrie(const Layer& layer, size_t count, Slice** keys,
-                    Amq::Lookup* left) const;
 
   // Ranges and seeks, of WordKeys or ByteKeys (search_key.h).
   template <class Key>

@@ -29,13 +29,6 @@ size_t SamplesToSearch(uint64_t num_keys) {
   return num_keys < kFewKeys ? kSamplesForFew : ~size_t{0};
 }
 
-// Returns true if two units, with that cost in reads, are worth more than their
-// overhead to a filter of that false positive rate.
-bool ArePaidFor(double cost_in_units, double rate) {
-  constexpr double kMinGain = 0.02;
-  return cost_in_units + kMinGain < rate;
-}
-
 // The minimum size of sets in two units: what the second one takes besides them
 // is a small part of it. Tests force smaller ones.
 constexpr uint64_t kMinBytesOfUnits = 2048;
@@ -192,17 +185,19 @@ double ProteusBuilder::CostInUnits(const CpfprModel& model,
                                  static_cast<double>(bytes_));
 }
 
-// Decides whether parts have two units. Of a trie, all is in the first one; so
-// a design of sets alone may be better, if it is nearly as good when all of it
-// is loaded.
+// Decides whether parts have two units: whether what these cost, in reads, is
+// worth more than their overhead. Of a trie, all is in the first one; so a
+// design of sets alone may be better, if it is nearly as good when all of it is
+// loaded. It is searched if there is a search.
 void ProteusBuilder::ChooseUnits(const CpfprModel& model,
-                                 const DesignSearch& search) {
+                                 const DesignSearch* search) {
   constexpr double kMaxLoss = 0.005;
+  constexpr double kMinGain = 0.02;
   const double rate = model.Evaluate(header_.design, bytes_, tries_size_);
   double cost = CostInUnits(model, header_.design, tries_size_);
-  if (header_.design.trie_bits() > 0) {
+  if (search != nullptr && header_.design.trie_bits() > 0) {
     const ProteusDesign sets =
-        search.Choose(settings_.space, bytes_ / 2, /*allow_tries=*/false);
+        search->Choose(settings_.space, bytes_ / 2, /*allow_tries=*/false);
     const double cost_of_sets = CostInUnits(model, sets, 0);
     if (cost_of_sets < cost &&
         model.Evaluate(sets, bytes_, 0) <= rate + kMaxLoss) {
@@ -211,7 +206,7 @@ void ProteusBuilder::ChooseUnits(const CpfprModel& model,
       cost = cost_of_sets;
     }
   }
-  in_units_ = ArePaidFor(cost, rate);
+  in_units_ = cost + kMinGain < rate;
 }
 
 // Chooses a design after a model, and builds its tries.
@@ -224,7 +219,7 @@ bool ProteusBuilder::BuildAfter(const CpfprModel& model) {
     search.AskKeysForPoints(bytes_);
   }
   if (!BuildChosen(model, search)) return false;
-  if (in_units_) ChooseUnits(model, search);
+  if (in_units_) ChooseUnits(model, &search);
   return true;
 }
 
@@ -266,16 +261,15 @@ bool ProteusBuilder::Suits(const KeptDesign& kept, const CpfprModel& model,
 
 // Takes a design that a file before had, and builds its tries, if there is one
 // that suits this group.
-bool ProteusBuilder::TakeKept(const KeyStatistics& statistics,
-                              FilePrior* prior) {
+bool ProteusBuilder::TakeKept(FilePrior* prior) {
   if (settings_.memory == nullptr || settings_.memory->IsEmpty() ||
       keys_.size() <= kHandful) {
     return false;
   }
   const SamplesOfFile samples = TakeSamples(SamplesToCheck(keys_.size()));
   prior->MakeFor(samples.InQueue());
-  const CpfprModel model = ModelOf(statistics, *prior, samples.queries,
-                                   static_cast<double>(samples.per_query));
+  const CpfprModel model =
+      prior->ModelOf(samples.queries, static_cast<double>(samples.per_query));
   for (const KeptDesign& kept :
        settings_.memory->Recall(SituationOf(model, samples))) {
     DesignRates rates;
@@ -289,11 +283,7 @@ bool ProteusBuilder::TakeKept(const KeyStatistics& statistics,
     const bool may_be_chance =
         std::abs(rates.all - kept.rates.all) <= ChanceOf(kept.rates.all, model);
     ReportDesign(model, samples, may_be_chance ? kept.rates.all : rates.all);
-    if (in_units_) {
-      in_units_ =
-          ArePaidFor(CostInUnits(model, header_.design, tries_size_),
-                     model.Evaluate(header_.design, bytes_, tries_size_));
-    }
+    if (in_units_) ChooseUnits(model, /*search=*/nullptr);
     return true;
   }
   return false;
@@ -301,16 +291,15 @@ bool ProteusBuilder::TakeKept(const KeyStatistics& statistics,
 
 // Searches the best design, or takes the one that is forced, and builds its
 // tries.
-Status ProteusBuilder::Search(const KeyStatistics& statistics,
-                              FilePrior* prior) {
+Status ProteusBuilder::Search(FilePrior* prior) {
   const SamplesOfFile samples = TakeSamples(SamplesToSearch(keys_.size()));
   if (!settings_.forced.has_value() &&
       (keys_.size() > kHandful ||
-       statistics.longest_key() <= kMaxSearchedOfHandful)) {
+       prior->statistics().longest_key() <= kMaxSearchedOfHandful)) {
     prior->MakeFor(samples.InQueue());
   }
   const double weight = static_cast<double>(samples.per_query);
-  const CpfprModel model = ModelOf(statistics, *prior, samples.queries, weight);
+  const CpfprModel model = prior->ModelOf(samples.queries, weight);
   ProteusDesign& design = header_.design;
   bool built = true;
   if (settings_.forced.has_value()) {
@@ -331,7 +320,7 @@ Status ProteusBuilder::Search(const KeyStatistics& statistics,
       }
       const double weight_in_part =
           weight * static_cast<double>(all) / static_cast<double>(part.size());
-      built = BuildAfter(ModelOf(statistics, *prior, part, weight_in_part));
+      built = BuildAfter(prior->ModelOf(part, weight_in_part));
     } else {
       built = BuildAfter(model);
     }
@@ -431,8 +420,8 @@ Status ProteusBuilder::Design(uint64_t bytes, bool prefixes_only, bool in_units,
       std::min<size_t>(statistics.shortest_key(), ~uint32_t{0}));
   header_.neighbour_bits = statistics.NeighbourBits();
   FilePrior prior(keys_, statistics, prefixes_only_);
-  if (!TakeKept(statistics, &prior)) {
-    const Status s = Search(statistics, &prior);
+  if (!TakeKept(&prior)) {
+    const Status s = Search(&prior);
     if (!s.ok()) return s;
   }
   const uint64_t min_of_units = !in_units_ ? ~uint64_t{0}
@@ -441,12 +430,10 @@ Status ProteusBuilder::Design(uint64_t bytes, bool prefixes_only, bool in_units,
                                     : kMinBytesOfUnits;
   for (size_t i = 0; i < parts_.size(); i++) {
     const ProteusHeader header = HeaderOf(parts_[i]);
+    (*parts)[i].design = header.Encode();
     parts_[i].PlanSets(header.design,
                        parts_.size() == 1 ? statistics : parts_[i].Statistics(),
-                       min_of_units);
-    (*parts)[i].design = header.Encode();
-    (*parts)[i].payload_size = parts_[i].payload_size();
-    (*parts)[i].second_size = parts_[i].second_size();
+                       min_of_units, &(*parts)[i]);
   }
   // Writing a part needs the keys for the sets only.
   if (header_.design.num_sets() == 0 && parts_.size() == 1) keys_.Clear();

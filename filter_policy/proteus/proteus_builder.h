@@ -122,21 +122,15 @@ class ProteusBuilder : public RangeFilterBuilder {
 
   // About `most` of the samples that the group would be asked.
   SamplesOfFile TakeSamples(size_t most) const;
-  CpfprModel ModelOf(const KeyStatistics& statistics, const FilePrior& prior,
-                     const std::vector<SampleQuery>& samples,
-                     double weight) const {
-    return CpfprModel(keys_, statistics, samples, prior.queries(),
-                      prefixes_only_, weight);
-  }
   DesignSituation SituationOf(const CpfprModel& model,
                               const SamplesOfFile& samples) const;
-  bool TakeKept(const KeyStatistics& statistics, FilePrior* prior);
+  bool TakeKept(FilePrior* prior);
   bool Suits(const KeptDesign& kept, const CpfprModel& model,
              DesignRates* rates);
-  Status Search(const KeyStatistics& statistics, FilePrior* prior);
+  Status Search(FilePrior* prior);
   double CostInUnits(const CpfprModel& model, const ProteusDesign& design,
                      uint64_t trie_bytes) const;
-  void ChooseUnits(const CpfprModel& model, const DesignSearch& search);
+  void ChooseUnits(const CpfprModel& model, const DesignSearch* search);
   void ReportDesign(const CpfprModel& model, const SamplesOfFile& samples,
                     double predicted);
 

@@ -50,7 +50,7 @@ size_t NumAlphabets(const Layer& layer, const KeyStatistics& statistics,
 
 void ProteusPart::PlanSets(const ProteusDesign& design,
                            const KeyStatistics& statistics,
-                           uint64_t min_of_units) {
+                           uint64_t min_of_units, PlannedPart* plan) {
   const size_t headers = design.num_sets() * Amq::kHeaderSize;
   const uint64_t bytes = bytes_ - std::min<uint64_t>(bytes_, headers);
   const uint64_t for_sets = bytes - std::min(bytes, trie_size_);
@@ -59,13 +59,17 @@ void ProteusPart::PlanSets(const ProteusDesign& design,
     alphabets_[i] = NumAlphabets(design[i], statistics, for_sets);
     alphabets += alphabets_[i];
   }
-  overhead_ = headers + alphabets;
-  in_units_ = headers > 0 && for_sets - alphabets >= min_of_units;
+  // What the headers of the sets and the alphabets take in each unit.
+  const uint64_t overhead = headers + alphabets;
+  const bool in_units = headers > 0 && for_sets - alphabets >= min_of_units;
   uint64_t others = trie_size_ + alphabets;
-  if (in_units_) others += FilterDirectory::kUnitOverhead + 1 + overhead_;
+  if (in_units) others += FilterDirectory::kUnitOverhead + 1 + overhead;
   const LayerPlans all = PlanLayers(design, statistics, bytes, others);
-  sets_[0] = in_units_ ? UnitOf(all, false) : all;
-  if (in_units_) sets_[1] = UnitOf(all, true);
+  sets_[0] = in_units ? UnitOf(all, false) : all;
+  plan->payload_size = trie_size_ + overhead + sets_[0].bytes();
+  if (!in_units) return;
+  sets_[1] = UnitOf(all, true);
+  plan->second_size = overhead + sets_[1].bytes();
 }
 
 // Adds the prefixes of all keys, and writes the codes of their alphabets.

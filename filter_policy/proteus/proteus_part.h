@@ -37,18 +37,12 @@ class ProteusPart {
   uint64_t trie_size() const { return trie_size_; }
 
   // Plans the sets of a design, whose trie has been built and leaves room for
-  // them. The statistics are those of this part's keys. Sets of at least
-  // `min_of_units` bytes are in two units.
+  // them, and tells the plan the sizes of the payloads. The statistics are
+  // those of this part's keys. Sets of at least `min_of_units` bytes are in two
+  // units.
   void PlanSets(const ProteusDesign& design, const KeyStatistics& statistics,
-                uint64_t min_of_units);
+                uint64_t min_of_units, PlannedPart* plan);
 
-  // The sizes of the payloads in bytes, after PlanSets.
-  uint64_t payload_size() const {
-    return trie_size_ + overhead_ + sets_[0].bytes();
-  }
-  uint64_t second_size() const {
-    return in_units_ ? overhead_ + sets_[1].bytes() : 0;
-  }
   // Writes the payload of the first unit, or then of the second one, of a part
   // with the design that has been planned.
   void Write(const ProteusDesign& design, bool second, const FilterSalt& salt,
@@ -68,12 +62,9 @@ class ProteusPart {
   const uint64_t bytes_;
   std::unique_ptr<UniformTrieBuilder> trie_;
   uint64_t trie_size_ = 0;
-  bool in_units_ = false;
   std::array<LayerPlans, 2> sets_;  // of the first unit, and of the second one
-  // The numbers of alphabets of each layer, and the bytes that these and the
-  // headers of the sets take in each unit.
+  // The numbers of alphabets of each layer.
   std::array<size_t, ProteusDesign::kMaxLayers> alphabets_ = {};
-  uint64_t overhead_ = 0;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <type_traits>
 #include <unordered_map>
 
-#include "filter_policy/filter_block.h"
 #include "rocksdb/convenience.h"
 #include "util/string_util.h"
 
@@ -17,20 +17,10 @@ namespace {
 
 using Options = ProteusPolicyOptions;
 
-constexpr uint32_t kMaxCount = std::numeric_limits<uint32_t>::max();
-
-constexpr char kBitsOption[] = "bits_per_key";
 constexpr char kBudgetOption[] = "filter_budget_bytes";
-constexpr char kTypeOption[] = "prefix_filter_type";
-constexpr char kLevelBitsOption[] = "level_bits";
 constexpr char kWholeKeysOption[] = "point_lookups_use_whole_keys";
-constexpr char kCostOption[] = "false_positive_cost_micros";
-constexpr char kDemandOption[] = "queries_per_key";
-constexpr char kCapacityOption[] = "sample_capacity";
-constexpr char kEveryOption[] = "sample_every";
 constexpr char kSeedOption[] = "seed_file";
 constexpr char kSamplesOption[] = "samples_file";
-constexpr char kSeedsOption[] = "seeds";
 
 // The policies, which differ only in the designs that they search.
 struct Variant {
@@ -63,81 +53,81 @@ std::vector<AmqKind> KindsOf(uint32_t prefix_filter_type) {
   return kinds;
 }
 
-// The allowed values of each option; `owner` is the policy's name in messages.
+// The allowed values of options; `owner` is the policy's name in messages.
 DecimalRange BitsRange(const char* owner) {
-  return {owner, kBitsOption, Options::kMinBitsPerKey, Options::kMaxBitsPerKey,
-          "12 or 10.5"};
-}
-WholeNumberRange BudgetRange(const char* owner) {
-  return {owner,
-          kBudgetOption,
-          Options::kMinFilterBudget,
-          Options::kMaxFilterBudget,
-          /*examples=*/"",
-          /*or_zero=*/true};
-}
-WholeNumberRange CostRange(const char* owner) {
-  return {owner, kCostOption, 0, Options::kMaxCostMicros};
-}
-DecimalRange DemandRange(const char* owner) {
-  return {owner,         kDemandOption,   kFewQueriesPerKey, kManyQueriesPerKey,
-          "0.1 or 0.05", /*or_zero=*/true};
-}
-WholeNumberRange CountRange(const char* owner, const char* option) {
-  return {owner, option, 1, kMaxCount};
-}
-std::vector<std::string> TypeNames() {
-  std::vector<std::string> names = {"kAuto"};
-  for (const AmqType* type : AmqTypes()) {
-    std::string name = type->name;
-    name[0] = static_cast<char>(toupper(name[0]));
-    names.push_back("k" + name);
-  }
-  return names;
+  return {owner, "bits_per_key", Options::kMinBitsPerKey,
+          Options::kMaxBitsPerKey, "12 or 10.5"};
 }
 Choices TypeChoices(const char* owner) {
-  return {owner, kTypeOption, TypeNames};
+  return {owner, "prefix_filter_type", [] {
+            std::vector<std::string> names = {"kAuto"};
+            for (const AmqType* type : AmqTypes()) {
+              std::string name = type->name;
+              name[0] = static_cast<char>(toupper(name[0]));
+              names.push_back("k" + name);
+            }
+            return names;
+          }};
 }
-std::vector<std::string> LevelBitsNames() { return {"kAuto", "kEqual"}; }
-Choices LevelBitsChoices(const char* owner) {
-  return {owner, kLevelBitsOption, LevelBitsNames};
+
+// Any value of an option's type.
+struct AnyValue {
+  const char* option;
+
+  template <class T>
+  Status Check(const T& /*value*/) const {
+    return Status::OK();
+  }
+};
+template <class Owner, class Stored>
+OptionTypeInfo Described(Stored Owner::*member, const AnyValue& /*allowed*/) {
+  const Owner defaults;
+  const auto offset = reinterpret_cast<const char*>(&(defaults.*member)) -
+                      reinterpret_cast<const char*>(&defaults);
+  return OptionTypeInfo(static_cast<int>(offset), std::is_same_v<Stored, bool>
+                                                      ? OptionType::kBoolean
+                                                      : OptionType::kString);
+}
+
+// Calls visit(member, allowed) for each option. (SampleStoreOptions lie where
+// the options begin.)
+template <class Visit>
+void ForEachOption(const char* owner, const Visit& visit) {
+  using Count = WholeNumberRange;
+  constexpr uint64_t kMaxCount = std::numeric_limits<uint32_t>::max();
+  visit(&Options::bits_per_key, BitsRange(owner));
+  visit(&Options::filter_budget_bytes,
+        Count{owner, kBudgetOption, Options::kMinFilterBudget,
+              Options::kMaxFilterBudget, /*examples=*/"", /*or_zero=*/true});
+  visit(&Options::prefix_filter_type, TypeChoices(owner));
+  visit(&Options::level_bits,
+        Choices{owner, "level_bits", [] {
+                  return std::vector<std::string>{"kAuto", "kEqual"};
+                }});
+  visit(&Options::point_lookups_use_whole_keys, AnyValue{kWholeKeysOption});
+  visit(&Options::false_positive_cost_micros,
+        Count{owner, "false_positive_cost_micros", 0, Options::kMaxCostMicros});
+  visit(&Options::queries_per_key,
+        DecimalRange{owner, "queries_per_key", kFewQueriesPerKey,
+                     kManyQueriesPerKey, "0.1 or 0.05", /*or_zero=*/true});
+  visit(&Options::sample_capacity,
+        Count{owner, "sample_capacity", 1, kMaxCount});
+  visit(&Options::sample_every, Count{owner, "sample_every", 1, kMaxCount});
+  visit(&Options::seed_file, AnyValue{kSeedOption});
+  visit(&Options::seeds, AnyValue{"seeds"});
+  visit(&Options::samples_file, AnyValue{kSamplesOption});
 }
 
 using TypeInfo = std::unordered_map<std::string, OptionTypeInfo>;
-
-TypeInfo MakeTypeInfo(const char* owner) {
-  return {
-      {kBitsOption, Described(&Options::bits_per_key, BitsRange(owner))},
-      {kBudgetOption,
-       Described(&Options::filter_budget_bytes, BudgetRange(owner))},
-      {kTypeOption,
-       Described(&Options::prefix_filter_type, TypeChoices(owner))},
-      {kLevelBitsOption,
-       Described(&Options::level_bits, LevelBitsChoices(owner))},
-      {kWholeKeysOption,
-       OptionTypeInfo(offsetof(Options, point_lookups_use_whole_keys),
-                      OptionType::kBoolean)},
-      {kCostOption,
-       Described(&Options::false_positive_cost_micros, CostRange(owner))},
-      {kDemandOption, Described(&Options::queries_per_key, DemandRange(owner))},
-      {kCapacityOption, Described(&Options::sample_capacity,
-                                  CountRange(owner, kCapacityOption))},
-      {kEveryOption,
-       Described(&Options::sample_every, CountRange(owner, kEveryOption))},
-      {kSeedOption,
-       OptionTypeInfo(offsetof(Options, seed_file), OptionType::kString)},
-      {kSeedsOption,
-       OptionTypeInfo(offsetof(Options, seeds), OptionType::kString)},
-      {kSamplesOption,
-       OptionTypeInfo(offsetof(Options, samples_file), OptionType::kString)},
-  };
-}
 
 const TypeInfo* TypeInfoOf(DesignSpace space) {
   static const auto* const infos = [] {
     auto* all = new std::map<DesignSpace, TypeInfo>;
     for (const Variant& variant : kVariants) {
-      (*all)[variant.space] = MakeTypeInfo(variant.class_name);
+      ForEachOption(variant.class_name, [&](auto member, const auto& allowed) {
+        (*all)[variant.space].emplace(allowed.option,
+                                      Described(member, allowed));
+      });
     }
     return all;
   }();
@@ -182,32 +172,6 @@ Status Parse(const Variant& variant, const std::string& spec,
   return s;
 }
 
-using BitsOfFileFunction = decltype(ProteusSettings::bits_of_file);
-
-// The rule of filter_budget.h for a file.
-BitsOfFileFunction BitsByLevel(std::shared_ptr<TreeFilters> filters,
-                               const FilterBuildingContext& context,
-                               double bits_per_key) {
-  NewFile file;
-  file.level = context.level_at_creation;
-  file.is_bottommost = context.is_bottommost;
-  return [file, filters = std::move(filters), bits_per_key,
-          tree = TreeFilters::Tree{context.info_log, ColumnFamilyOf(context)},
-          bits = 0.0](uint64_t keys, bool more_follow,
-                      const Slice& /*smallest*/,
-                      const Slice& /*largest*/) mutable {
-    // Looking at the tree takes time. Groups look again only when the keys have
-    // become twice as many.
-    if (bits == 0 || keys >= 2 * file.keys) {
-      const std::vector<FileFilter> others = filters->FiltersOf(tree);
-      file.keys =
-          more_follow ? std::max(keys, UsualKeys(others, file.level)) : keys;
-      bits = BitsOfFile(others, file, bits_per_key);
-    }
-    return bits;
-  };
-}
-
 }  // namespace
 
 PolicyType ProteusPolicyType(DesignSpace space) {
@@ -246,17 +210,11 @@ const char* ProteusFilterPolicy::NickName() const {
 
 Status ProteusFilterPolicy::CheckOptions() const {
   const char* const owner = Name();
-  for (const Status& s :
-       {BitsRange(owner).Check(options_.bits_per_key),
-        BudgetRange(owner).Check(options_.filter_budget_bytes),
-        TypeChoices(owner).Check(options_.prefix_filter_type),
-        LevelBitsChoices(owner).Check(options_.level_bits),
-        CostRange(owner).Check(options_.false_positive_cost_micros),
-        DemandRange(owner).Check(options_.queries_per_key),
-        CountRange(owner, kCapacityOption).Check(options_.sample_capacity),
-        CountRange(owner, kEveryOption).Check(options_.sample_every)}) {
-    if (!s.ok()) return s;
-  }
+  Status s;
+  ForEachOption(owner, [&](auto member, const auto& allowed) {
+    if (s.ok()) s = allowed.Check(options_.*member);
+  });
+  if (!s.ok()) return s;
   if (options_.point_lookups_use_whole_keys &&
       space_ == DesignSpace::kTwoPrefixFilters) {
     // The place of the set of whole keys is taken.
@@ -293,13 +251,7 @@ Status ProteusFilterPolicy::ValidateOptions(
 
 std::shared_ptr<SampleStore> ProteusFilterPolicy::Samples() const {
   std::call_once(samples_made_once_, [this] {
-    SampleStoreOptions store;
-    store.capacity = options_.sample_capacity;
-    store.sample_every = options_.sample_every;
-    store.seed_file = options_.seed_file;
-    store.seeds = options_.seeds;
-    store.samples_file = options_.samples_file;
-    SetSamples(std::make_shared<SampleStore>(store));
+    SetSamples(std::make_shared<SampleStore>(options_));
     samples_made_.store(samples_.get(), std::memory_order_release);
   });
   return samples_;
@@ -316,13 +268,8 @@ void ProteusFilterPolicy::SetSamples(
 }
 
 std::string ProteusFilterPolicy::DesignOptions() const {
-  const ProteusPolicyOptions defaults;
   ProteusPolicyOptions options = options_;
-  options.sample_capacity = defaults.sample_capacity;
-  options.sample_every = defaults.sample_every;
-  options.seed_file.clear();
-  options.seeds.clear();
-  options.samples_file.clear();
+  static_cast<SampleStoreOptions&>(options) = SampleStoreOptions();
   return ProteusFilterPolicy(space_, options).ToString(ConfigOptions());
 }
 
@@ -361,29 +308,29 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
   settings.kinds = KindsOf(options.prefix_filter_type);
   settings.keys_alone = options.point_lookups_use_whole_keys;
   settings.demand.price = PriceFor(price);
-  BitsOfFileFunction bits_of_file;
+  const bool has_budget = options.filter_budget_bytes > 0;
   // Files that are written outside of a DB are in no tree.
-  if (options.filter_budget_bytes > 0 && context.level_at_creation >= 0) {
-    const auto budget =
-        std::make_shared<FileBudget>(filters_, budget_log_, Samples(),
-                                     options.filter_budget_bytes, context, env);
-    // RocksDB cuts the files of a compaction by the sizes that it is told
-    // before the bits of the file are known.
-    if (context.level_at_creation > 0) {
+  if (has_budget ? context.level_at_creation >= 0
+                 : options.level_bits == Options::kAutoLevelBits) {
+    // The groups of a file share it.
+    const auto file = std::make_shared<FileBits>(
+        filters_, Samples(), options.filter_budget_bytes, options.bits_per_key,
+        context, env);
+    if (!has_budget) {
+      settings.max_bits_of_file =
+          options.bits_per_key + (context.is_bottommost ? 0 : kMaxTaken);
+    } else if (context.level_at_creation > 0) {
+      // RocksDB cuts the files of a compaction by the sizes that it is told
+      // before the bits of the file are known.
       settings.bits_per_key =
-          budget->AverageBits(options.bits_per_key, Options::kMinBitsPerKey,
-                              Options::kMaxBitsPerKey);
+          file->AverageBits(Options::kMinBitsPerKey, Options::kMaxBitsPerKey);
       settings.max_bits_of_file = settings.bits_per_key + kMaxTaken;
     }
-    bits_of_file = [budget](uint64_t keys, bool more_follow,
-                            const Slice& smallest, const Slice& largest) {
-      return budget->BitsFor(keys, more_follow, smallest, largest);
+    settings.bits_of_file = [file](uint64_t keys, bool more_follow,
+                                   const Slice& smallest,
+                                   const Slice& largest) {
+      return file->BitsFor(keys, more_follow, smallest, largest);
     };
-  } else if (options.filter_budget_bytes == 0 &&
-             options.level_bits == Options::kAutoLevelBits) {
-    bits_of_file = BitsByLevel(filters_, context, options.bits_per_key);
-    settings.max_bits_of_file =
-        options.bits_per_key + (context.is_bottommost ? 0 : kMaxTaken);
   }
   // Filters on trial, which have no log, and files that are written outside of
   // a DB get the best designs.
@@ -394,23 +341,6 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
                                    CapOf(context.table_options),
                                    &settings.memory_is_shared)
                     : std::make_shared<DesignMemory>();
-  if (bits_of_file != nullptr) {
-    // Asks for the keys of the file so far, of which each group knows its own.
-    struct FileSoFar {
-      BitsOfFileFunction bits;
-      uint64_t keys = 0;
-      std::string smallest;
-    };
-    const auto file = std::make_shared<FileSoFar>();
-    file->bits = std::move(bits_of_file);
-    settings.bits_of_file = [file](uint64_t keys, bool more_follow,
-                                   const Slice& smallest,
-                                   const Slice& largest) {
-      if (file->keys == 0) file->smallest = smallest.ToString();
-      file->keys += keys;
-      return file->bits(file->keys, more_follow, file->smallest, largest);
-    };
-  }
   const std::shared_ptr<QueryQueue> queue =
       Samples()->Queue(ColumnFamilyOf(context), env, /*logger=*/nullptr);
   if (options.queries_per_key > 0) {
@@ -432,7 +362,7 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
         },
         task);
   };
-  builders.keep_range = options.filter_budget_bytes > 0;
+  builders.keep_range = has_budget;
   builders.tell_lengths = !settings.keys_alone;
   return builders;
 }

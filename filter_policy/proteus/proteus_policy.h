@@ -18,7 +18,7 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 // The options, of which DB::SetOptions can change all that are a MutableOption.
-struct ProteusPolicyOptions {
+struct ProteusPolicyOptions : SampleStoreOptions {
   static const char* kName() { return "ProteusPolicyOptions"; }
 
   static constexpr double kMinBitsPerKey = 2;
@@ -64,16 +64,6 @@ struct ProteusPolicyOptions {
   // in the file's life (query_demand.h). The fewer they are, the less time is
   // spent on building. 0.002 to 1,000, or 0 for what is measured.
   MutableOption<double> queries_per_key = kManyQueriesPerKey;
-
-  // The number of sample queries that are kept, and the number of empty queries
-  // out of which one is kept. Positive.
-  MutableOption<uint32_t> sample_capacity = QueryQueue::kDefaultCapacity;
-  MutableOption<uint32_t> sample_every = QueryQueue::kDefaultSampleEvery;
-
-  // Files of sample queries, and such queries themselves (SampleStoreOptions).
-  std::string seed_file;
-  std::string seeds;
-  std::string samples_file;
 };
 
 const FilterType& ProteusFilterType();
@@ -141,7 +131,6 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
   mutable std::shared_ptr<SampleStore> samples_;
   mutable std::atomic<SampleStore*> samples_made_{nullptr};
   const std::shared_ptr<TreeFilters> filters_ = std::make_shared<TreeFilters>();
-  const std::shared_ptr<BudgetLog> budget_log_ = std::make_shared<BudgetLog>();
   const std::shared_ptr<DesignMemories> designs_ =
       std::make_shared<DesignMemories>();
 };

@@ -187,28 +187,21 @@ bool Proteus::BytesMayMatch(const Slice& lo, const Slice& hi,
 }
 
 uint64_t ByteKey::PrefixesUpTo(const ByteKey& last, uint32_t bits) const {
-  // Subtracts the bits byte by byte, from the last one on. The bits of the last
-  // byte that do not count are zeros.
-  const uint32_t shared = SharedBits(slice(), last.slice());
-  if (shared >= bits) return 0;
-  const size_t size = BytesForBits(bits);
-  const auto unused = static_cast<unsigned>(8 * size - bits);
-  unsigned mask = 0xff << unused & 0xff;
-  unsigned __int128 difference = 0;
-  int borrow = 0;
-  for (size_t i = size, place = 0; i-- > shared / 8; place++, mask = 0xff) {
-    const int byte = static_cast<int>(last.slice()[i] & mask) -
-                     static_cast<int>(slice()[i] & mask) - borrow;
-    borrow = byte < 0;
-    if (place < sizeof(difference)) {
-      difference |= static_cast<unsigned __int128>(byte & 0xff) << (8 * place);
-    } else if ((byte & 0xff) != 0) {
-      return kManyPrefixes;
-    }
-  }
-  difference >>= unused;
-  return difference < kManyPrefixes ? static_cast<uint64_t>(difference)
-                                    : kManyPrefixes;
+  // The last 57 to 64 bits are subtracted, or all. The bytes before them are
+  // the same, or follow each other, unless there are many prefixes.
+  const uint32_t head = bits <= 64 ? 0 : BytesForBits(bits) - 8;
+  const uint32_t unused = 64 + 8 * head - bits;
+  const uint64_t first_bits = LoadBits64(slice(), head) >> unused;
+  const uint64_t last_bits = LoadBits64(last.slice(), head) >> unused;
+  const auto head_is = [&](const char* bytes) {
+    return memcmp(last.bytes_.data(), bytes, head) == 0;
+  };
+  if (head_is(bytes_.data())) return last_bits - first_bits;
+  ByteKey next(slice(), head);
+  Increment(next.bytes_.data(), 8 * head);
+  return last_bits < first_bits && head_is(next.bytes_.data())
+             ? (last_bits - first_bits) << unused >> unused
+             : kManyPrefixes;
 }
 
 // ---- Proteus seek ----

@@ -183,14 +183,9 @@ class ByteKey {
     return last;
   }
   bool SharesPrefix(const ByteKey& other, uint32_t bits) const {
-    const char* const a = bytes_.data();
-    const char* const b = other.bytes_.data();
-    return memcmp(a, b, bits / 8) == 0 &&
-           (bits % 8 == 0 ||
-            static_cast<uint8_t>(a[bits / 8] ^ b[bits / 8]) >> (8 - bits % 8) ==
-                0);
+    return SharedBits(slice(), other.slice()) >= bits;
   }
-  static constexpr uint64_t kManyPrefixes = ~uint64_t{0};  // or more
+  static constexpr uint64_t kManyPrefixes = ~uint64_t{0};
   uint64_t PrefixesUpTo(const ByteKey& last, uint32_t bits) const;
   // The number of possible prefixes of `bits` bits (byte_alphabets.h) from this
   // key's own up to that of `last`, which is not below this key.

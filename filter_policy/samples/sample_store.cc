@@ -96,7 +96,7 @@ Status SampleStore::Validate(Env* env) const {
 
 void SampleStore::SetLimits(size_t capacity, uint32_t sample_every) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  options_.capacity = capacity;
+  options_.sample_capacity = capacity;
   options_.sample_every = sample_every;
   for (auto& entry : entries_) {
     entry.second.queue->SetLimits(capacity, sample_every);
@@ -133,7 +133,7 @@ SampleStore::Entry* SampleStore::GetEntry(const std::string& column_family,
   if (idle > kMaxIdle) entries_.erase(oldest);
   Entry& entry = entries_[column_family];
   entry.queue =
-      std::make_shared<QueryQueue>(options_.capacity, options_.sample_every);
+      std::make_shared<QueryQueue>(options_.sample_capacity, options_.sample_every);
   entry.queue->CountIn(/*cap=*/nullptr);
   const std::string file = SamplesFile(column_family);
   std::vector<SampleQuery> restored;
@@ -201,7 +201,7 @@ Status SampleStore::SaveEntry(const std::string& column_family, Entry* entry,
         std::min<uint64_t>(recorded - entry->saved, queries.size());
     others.insert(others.end(), queries.end() - static_cast<ptrdiff_t>(added),
                   queries.end());
-    QueryQueue all(options_.capacity);
+    QueryQueue all(options_.sample_capacity);
     for (SampleQuery& query : others) all.Add(std::move(query));
     queries = all.Snapshot();
   }

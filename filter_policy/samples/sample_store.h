@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/option_types.h"
 #include "filter_policy/samples/query_queue.h"
 #include "rocksdb/env.h"
 #include "rocksdb/status.h"
@@ -21,9 +22,10 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 struct SampleStoreOptions {
-  // Options of each queue.
-  size_t capacity = QueryQueue::kDefaultCapacity;
-  uint32_t sample_every = QueryQueue::kDefaultSampleEvery;
+  // The number of sample queries that a queue keeps, and the number of empty
+  // queries out of which it keeps one. Positive.
+  MutableOption<uint32_t> sample_capacity = QueryQueue::kDefaultCapacity;
+  MutableOption<uint32_t> sample_every = QueryQueue::kDefaultSampleEvery;
 
   // File of queries that a queue starts with (query_file.h) if there is nothing
   // to restore. Empty for none.

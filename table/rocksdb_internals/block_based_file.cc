@@ -31,12 +31,14 @@ struct PinnedBlock {
 };
 template struct Lend<PinnedBlock, &FilterReader::filter_block_>;
 
+namespace {
+
 // The policy with which RocksDB opens one file, and makes the readers of what
 // it loads of the filter: once for each block or part, since the block cache
 // keeps it with its reader; so this policy counts them. Where parts are to be
 // cached, RocksDB must not find the filter itself, and asks for it by another
 // name.
-class BlockBasedFile::OpenPolicy : public FilterPolicy {
+class OpenPolicy : public FilterPolicy {
  public:
   OpenPolicy(std::shared_ptr<const FilterPolicy> policy,
              std::shared_ptr<SharedFilterLoads> loads,
@@ -67,8 +69,6 @@ class BlockBasedFile::OpenPolicy : public FilterPolicy {
   // The file's, if its parts are to be cached; else nullptr.
   const std::shared_ptr<const OwnedDirectory> directory_;
 };
-
-namespace {
 
 // Returns true if the filter, of which the properties tell the policy's name,
 // is one of Protean's.
@@ -201,7 +201,7 @@ void BlockBasedFile::OpenCachedFilter(const Arguments& arguments) {
   if (!s.ok()) {
     state_ = FilterState::kUnreadable;
     filter_status_ = s;
-    CountFailedLoad();
+    loads_->AddFailed();
     // RocksDB counts only the damage that it finds itself.
     if (s.IsCorruption()) {
       RecordTick(rep->ioptions.stats, BLOCK_CHECKSUM_MISMATCH_COUNT);
@@ -237,7 +237,7 @@ std::shared_ptr<const TableProperties> BlockBasedFile::properties() const {
 
 FileDescription BlockBasedFile::Describe(uint64_t log_period_seconds) const {
   FileDescription description;
-  description.family = family();
+  description.family = &rep()->ioptions;  // as FamilyOf
   description.properties = properties();
   description.family_name = description.properties->column_family_name;
   description.path = name();
@@ -245,6 +245,7 @@ FileDescription BlockBasedFile::Describe(uint64_t log_period_seconds) const {
   description.filter_loads = loads_;
   description.env = rep()->ioptions.env;
   description.info_log = info_log();
+  description.statistics = statistics();
   description.memory_cap = CapOf(rep()->table_options);
   description.log_period_seconds = log_period_seconds;
   return description;
@@ -291,15 +292,14 @@ void BlockBasedFile::CountTruePositive() const {
 
 bool BlockBasedFile::PartsMayMatch(const ReadOptions& read_options,
                                    const Slice& key) const {
-  // Parts are found by internal keys, of which those of a key are ordered by
-  // their timestamps, if there are any, the highest first.
-  std::string newest = key.ToString();
-  newest.append(user_comparator()->timestamp_size(), '\xff');
-  const InternalKey target(newest, kMaxSequenceNumber, kValueTypeForSeek);
-  const Slice encoded = target.Encode();
+  // Parts are found by internal keys.
+  const std::string first =
+      FirstEntryOf(key, user_comparator()->timestamp_size());
+  const Slice internal_key = first;
   BlockCacheLookupContext lookup_context{TableReaderCaller::kUncategorized};
-  return rep()->filter->KeyMayMatch(key, &encoded, /*get_context=*/nullptr,
-                                    &lookup_context, read_options);
+  return rep()->filter->KeyMayMatch(key, &internal_key,
+                                    /*get_context=*/nullptr, &lookup_context,
+                                    read_options);
 }
 
 namespace {

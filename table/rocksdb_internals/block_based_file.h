@@ -10,9 +10,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
+#include <utility>
 
 #include "filter_policy/open_db/open_families.h"
+#include "memory/arena.h"
 #include "rocksdb/sst_file_reader.h"
 #include "table/block_based/block_based_table_factory.h"
 #include "table/block_based/block_based_table_reader.h"
@@ -28,6 +31,25 @@ namespace ROCKSDB_NAMESPACE::protean {
 inline bool IsDeletion(ValueType type) {
   return type == kTypeDeletion || type == kTypeSingleDeletion ||
          type == kTypeDeletionWithTimestamp;
+}
+
+// Makes an iterator as TableReader::NewIterator does: in `arena`, whose owner
+// destroys it, or on the heap if that is nullptr.
+template <typename Iterator, typename... Arguments>
+Iterator* NewIn(Arena* arena, Arguments&&... arguments) {
+  if (arena == nullptr) {
+    return new Iterator(std::forward<Arguments>(arguments)...);
+  }
+  return new (arena->AllocateAligned(sizeof(Iterator)))
+      Iterator(std::forward<Arguments>(arguments)...);
+}
+
+// The first entry of a user key, without its timestamp, in internal order.
+inline std::string FirstEntryOf(const Slice& key, size_t timestamp_size) {
+  std::string entry = key.ToString();
+  entry.append(timestamp_size, '\xff');
+  AppendInternalKeyFooter(&entry, kMaxSequenceNumber, kValueTypeForSeek);
+  return entry;
 }
 
 // Returns true if the policy is RocksDB's own, such as that of bloomfilter:10.
@@ -113,10 +135,6 @@ class BlockBasedFile {
     return rep()->table_properties == nullptr ||
            rep()->table_properties->num_range_deletions > 0;
   }
-  // Identifies the column family that the file was opened for among those of
-  // the DB (FamilyOf), even if another one, or none, wrote the file. The
-  // address may be used again once the column family is gone.
-  const void* family() const { return &rep()->ioptions; }
   // What the file's DB is told of it.
   FileDescription Describe(uint64_t log_period_seconds) const;
 
@@ -128,16 +146,12 @@ class BlockBasedFile {
     kCached,       // its parts are in the block cache, unless it is RocksDB's
   };
   FilterState filter_state() const { return state_; }
+  bool HasFilter() const { return state_ != FilterState::kNone; }
   // Why the filter is kUnreadable, if RocksDB has not told; else OK.
   const Status& filter_status() const { return filter_status_; }
   // Where in the file the filter block begins. REQUIRES: filter_state() is
   // neither kNone nor kPartitioned
   uint64_t filter_offset() const { return rep()->filter_handle.offset(); }
-  // Counts a filter block, or part, of Protean's that could not be read, or is
-  // damaged.
-  void CountFailedLoad() const {
-    if (loads_ != nullptr) loads_->AddFailed();
-  }
   // Makes RocksDB go on without the filter. REQUIRES: no thread uses it yet
   void DropFilter() {
     cached_filter_ = nullptr;
@@ -166,8 +180,6 @@ class BlockBasedFile {
 
  private:
   friend class FileIterator;
-
-  class OpenPolicy;
 
   BlockBasedFile() = default;
   Status OpenTable(const Arguments& arguments,

@@ -6,7 +6,6 @@
 
 #include "cache/cache_helpers.h"
 #include "file/file_prefetch_buffer.h"
-#include "monitoring/perf_context_imp.h"
 #include "table/block_based/block_based_table_reader.h"
 #include "table/block_based/block_cache.h"
 #include "table/rocksdb_internals/versions.h"
@@ -47,11 +46,7 @@ Status ReadAt(const BlockBasedTable::Rep& rep, const ReadOptions& read_options,
 
 // Counts an answer as RocksDB's filters do, and returns it.
 bool CountAnswer(bool may_match) {
-  if (may_match) {
-    PERF_COUNTER_ADD(bloom_sst_hit_count, 1);
-  } else {
-    PERF_COUNTER_ADD(bloom_sst_miss_count, 1);
-  }
+  FilterAnswers().Add(may_match);
   return may_match;
 }
 
@@ -207,7 +202,8 @@ const UnitReader* CachedFilter::ReaderIn(const FilterHold& hold,
       *static_cast<const UnitReader*>(hold.GetValue()->filter_bits_reader());
   if (reader.status().ok() && reader.name() == unit) return &reader;
   if (owner_ != nullptr) {
-    owner_->ReportDamagedPart(
+    owner_->ReportDamage(
+        OpenFile::kPart,
         reader.status().ok()
             ? Status::Corruption("filter block has a part in a wrong place")
             : reader.status());

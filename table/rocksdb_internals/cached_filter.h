@@ -13,8 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "filter_policy/open_db/level_sums.h"
-#include "filter_policy/open_db/unit_heat.h"
+#include "filter_policy/open_db/open_families.h"
 #include "filter_policy/parted_filter.h"
 #include "rocksdb/filter_policy.h"
 #include "table/block_based/cachable_entry.h"
@@ -54,21 +53,6 @@ struct OwnedDirectory {
   FilterDirectory directory;
 };
 
-// The file of a filter. Thread safe.
-class FilterOwner {
- public:
-  // Is told why a unit cannot be used: RocksDB could not read it, or Protean
-  // finds that it is damaged.
-  virtual void ReportUnreadPart(const Status& why) const = 0;
-  virtual void ReportDamagedPart(const Status& why) const = 0;
-  // Returns how many of the queries of that kind that filters let through have
-  // read the file and found nothing, as a share. 1 if nothing is known.
-  virtual double ShareReadInVain(AskedFor asked_for) const = 0;
-
- protected:
-  ~FilterOwner() = default;
-};
-
 // How a caller reads units. All that the members refer to outlives the object.
 struct UnitRead {
   const ReadOptions& given;
@@ -104,8 +88,8 @@ class CachedFilter final
   // Loads the first units, or all if they are pinned, with one read. Units that
   // cannot be read are left to later.
   void Load(const ReadOptions& read_options, bool pin);
-  // Set before the filter is asked.
-  void SetOwner(const FilterOwner* owner) { owner_ = owner; }
+  // The file is told why a unit cannot be used. Set before the filter is asked.
+  void SetOwner(OpenFile* owner) { owner_ = owner; }
 
   const FilterDirectory& directory() const { return directory_; }
   // Returns a unit, which `*hold`, an empty one, keeps in memory; nullptr if
@@ -162,7 +146,7 @@ class CachedFilter final
   std::vector<FilterHold> pinned_;  // by IndexOf
   // The heat of each part, if some have two units; else nullptr.
   std::unique_ptr<UnitHeat[]> heats_;
-  const FilterOwner* owner_ = nullptr;
+  OpenFile* owner_ = nullptr;
 };
 
 // One caller's view of the filter, which holds the last two parts that it has

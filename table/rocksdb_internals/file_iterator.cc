@@ -6,10 +6,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-bool MarkFilterUsed(BlockBasedTableIterator* iterator);
-bool HasReadBlock(const BlockBasedTableIterator& iterator);
-bool HasReadInVain(const BlockBasedTableIterator& iterator);
-
 template <typename State>
 bool SetFlag(State* state, State flag) {
   if ((*state & flag) != 0) return false;
@@ -18,7 +14,7 @@ bool SetFlag(State* state, State flag) {
 }
 
 // Explicit instantiation may name private members. Friend functions of the
-// instantiated class, which are declared above, lend them to this file.
+// instantiated class, which the header declares, lend them.
 template <auto kState, auto kFilterUsed, auto kBlockRead, auto kValueNotAsked>
 struct SeekStatistics {
   friend bool MarkFilterUsed(BlockBasedTableIterator* iterator) {
@@ -63,30 +59,18 @@ const void* ClassOfBlockBasedTableIterator(const BlockBasedTable& table) {
 }  // namespace
 
 FileIterator::~FileIterator() {
-  if (arguments_.arena == nullptr) {
+  if (arguments.arena == nullptr) {
     delete iterator_;
   } else if (iterator_ != nullptr) {
     iterator_->~InternalIterator();
   }
 }
 
-bool FileIterator::MarkFilterUsed() {
-  return !is_exact_ || protean::MarkFilterUsed(Exact());
-}
-
-bool FileIterator::HasReadBlock() const {
-  return !is_exact_ || protean::HasReadBlock(*Exact());
-}
-
-bool FileIterator::HasReadInVain() const {
-  return is_exact_ && protean::HasReadInVain(*Exact());
-}
-
 void FileIterator::Make() {
   iterator_ = file_.table_->NewIterator(
-      read_options_, arguments_.prefix_extractor, arguments_.arena,
-      arguments_.skip_filters, arguments_.caller,
-      /*compaction_readahead_size=*/0, arguments_.allow_unprepared_value);
+      read_options, arguments.prefix_extractor, arguments.arena,
+      arguments.skip_filters, arguments.caller,
+      /*compaction_readahead_size=*/0, arguments.allow_unprepared_value);
   static const void* const exact_class =
       ClassOfBlockBasedTableIterator(*file_.table_);
   is_exact_ = ClassOf(*iterator_) == exact_class;

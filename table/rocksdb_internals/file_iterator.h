@@ -38,6 +38,11 @@ const std::vector<ScanOptions>& ScansOf(const Arguments& arguments) {
 }
 #endif
 
+// What BlockBasedTableIterator keeps to itself (FileIterator).
+bool MarkFilterUsed(BlockBasedTableIterator* iterator);
+bool HasReadBlock(const BlockBasedTableIterator& iterator);
+bool HasReadInVain(const BlockBasedTableIterator& iterator);
+
 class FileIterator {
  public:
   // The arguments of TableReader::NewIterator, but for those of compactions.
@@ -52,29 +57,28 @@ class FileIterator {
   };
 
   // RocksDB's iterator is made when it is first needed: making it costs a look
-  // at the file's index. `file` and `read_options` must outlive it.
-  FileIterator(const BlockBasedFile& file, const ReadOptions& read_options,
-               const Arguments& arguments)
-      : file_(file), read_options_(read_options), arguments_(arguments) {}
+  // at the file's index. `file` and the ReadOptions must outlive it.
+  FileIterator(const BlockBasedFile& file, const ReadOptions& its_read_options,
+               const Arguments& its_arguments)
+      : read_options(its_read_options), arguments(its_arguments), file_(file) {}
   ~FileIterator();
   FileIterator(const FileIterator&) = delete;
   FileIterator& operator=(const FileIterator&) = delete;
 
-  const ReadOptions& read_options() const { return read_options_; }
-  const Arguments& arguments() const { return arguments_; }
+  const ReadOptions& read_options;
+  const Arguments arguments;
   const SliceTransform* prefix_extractor() const {
-    return arguments_.prefix_extractor;
+    return arguments.prefix_extractor;
   }
   // Returns true if the file is a sorted run by itself: RocksDB makes iterators
   // over files of level 0 in the arena of the user's iterator, and those over
   // the files of a level, one after the other, on the heap.
-  bool is_alone() const { return arguments_.arena != nullptr; }
+  bool is_alone() const { return arguments.arena != nullptr; }
   // Returns true if seeks ask only for keys with the prefix of their target.
   bool SeeksPrefixes() const {
     return prefix_extractor() != nullptr &&
-           (read_options_.prefix_same_as_start ||
-            !(read_options_.total_order_seek ||
-              read_options_.auto_prefix_mode));
+           (read_options.prefix_same_as_start ||
+            !(read_options.total_order_seek || read_options.auto_prefix_mode));
   }
 
   // RocksDB's iterator, which is made by the first call.
@@ -106,12 +110,18 @@ class FileIterator {
 
   // Tells the iterator's statistics that its last seek has passed a filter.
   // Returns false if they know already.
-  bool MarkFilterUsed();
+  bool MarkFilterUsed() {
+    return !is_exact_ || protean::MarkFilterUsed(Exact());
+  }
   // Whether a data block has been read since the last seek, and whether that
   // was in vain, since no value was asked for. An iterator of another class
   // tells nothing: true and false.
-  bool HasReadBlock() const;
-  bool HasReadInVain() const;
+  bool HasReadBlock() const {
+    return !is_exact_ || protean::HasReadBlock(*Exact());
+  }
+  bool HasReadInVain() const {
+    return is_exact_ && protean::HasReadInVain(*Exact());
+  }
 
  private:
   void Make();
@@ -120,8 +130,6 @@ class FileIterator {
   }
 
   const BlockBasedFile& file_;
-  const ReadOptions& read_options_;
-  const Arguments arguments_;
   InternalIterator* iterator_ = nullptr;
   PinnedIteratorsManager* pinned_iters_manager_ = nullptr;
   std::unique_ptr<ReadaheadFileInfo> readahead_;  // for iterator_

@@ -21,7 +21,8 @@ class DBImpl;
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// Identifies the column family as BlockBasedFile::family() does for its files.
+// Identifies the column family as FileDescription::family does for the files
+// that are opened for it, even if another one, or none, wrote them.
 const void* FamilyOf(ColumnFamilyHandle* column_family);
 
 // All memtables and files of a column family in one version of its DB.

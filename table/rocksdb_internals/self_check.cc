@@ -18,8 +18,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-Status Differ(const std::string& what) {
-  return Status::NotSupported("RocksDB's " + what);
+Status Differ(const std::string& type) {
+  return Status::NotSupported("RocksDB's " + type + " is another one");
 }
 
 // Returns true if a block of memory may have been allocated for an object of
@@ -50,19 +50,18 @@ class MeasuredTables : public BlockBasedTableFactory {
         table_reader, prefetch_index_and_filter_in_cache);
     if (!s.ok()) return s;
     auto* const table = static_cast<BlockBasedTable*>(table_reader->get());
-    if (!Fits(table, sizeof(BlockBasedTable)))
-      return Differ("BlockBasedTable is another one");
+    if (!Fits(table, sizeof(BlockBasedTable))) return Differ("BlockBasedTable");
     const BlockBasedTable::Rep* const rep = table->get_rep();
     if (!Fits(rep, sizeof(BlockBasedTable::Rep)) || rep->file.get() != given ||
         rep->internal_comparator.user_comparator() != BytewiseComparator() ||
         rep->level != table_reader_options.level) {
-      return Differ("BlockBasedTable::Rep is another one");
+      return Differ("BlockBasedTable::Rep");
     }
     const std::unique_ptr<InternalIterator> iterator(table->NewIterator(
         read_options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
         /*skip_filters=*/false, TableReaderCaller::kUncategorized));
     if (!Fits(iterator.get(), sizeof(BlockBasedTableIterator))) {
-      return Differ("BlockBasedTableIterator is another one");
+      return Differ("BlockBasedTableIterator");
     }
     return s;
   }
@@ -94,9 +93,8 @@ Status CheckOptions() {
       ConfigOptions(), BlockBasedTableOptions(),
       "cache_index_and_filter_blocks=true;index_type=kHashSearch;"
       "block_size=7168;block_restart_interval=7;metadata_block_size=5120;"
-      "format_version=4;whole_key_filtering=false;max_auto_readahead_size="
-      "12345;"
-      "num_file_reads_for_auto_readahead=7",
+      "format_version=4;whole_key_filtering=false;"
+      "max_auto_readahead_size=12345;num_file_reads_for_auto_readahead=7",
       &table);
   if (!s.ok()) return s;
   if (!table.cache_index_and_filter_blocks ||
@@ -105,7 +103,7 @@ Status CheckOptions() {
       table.metadata_block_size != 5120 || table.format_version != 4 ||
       table.whole_key_filtering || table.max_auto_readahead_size != 12345 ||
       table.num_file_reads_for_auto_readahead != 7) {
-    return Differ("BlockBasedTableOptions is another one");
+    return Differ("BlockBasedTableOptions");
   }
   Options options;
   s = GetOptionsFromString(
@@ -119,7 +117,7 @@ Status CheckOptions() {
       options.stats_dump_period_sec != 77 ||
       options.write_buffer_size != 54321 || options.num_levels != 5 ||
       options.bottommost_compression != kNoCompression) {
-    return Differ("Options is another one");
+    return Differ("Options");
   }
   return s;
 }

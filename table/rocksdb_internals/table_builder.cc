@@ -43,11 +43,9 @@ class PropertiesOfFilter : public InternalTblPropColl {
   const char* Name() const override { return "protean.FilterProperties"; }
   Status InternalAdd(const Slice& key, const Slice& /*value*/,
                      uint64_t /*file_size*/) override {
-    if (facts_->deletions != nullptr) {
-      const ValueType type = ExtractValueType(key);
-      if (type != kTypeRangeDeletion) {
-        facts_->deletions->Add(ExtractUserKey(key), IsDeletion(type));
-      }
+    const ValueType type = ExtractValueType(key);
+    if (facts_->deletions != nullptr && type != kTypeRangeDeletion) {
+      facts_->deletions->Add(ExtractUserKey(key), IsDeletion(type));
     }
     return Status::OK();
   }

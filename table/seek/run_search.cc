@@ -25,7 +25,7 @@ void OpenRuns::Note(OpenRun* run) {
   const SearchPosition position = run->Position();
   if (run->stop != nullptr && run->stop->IsAt(position)) return;
   Forget(run);
-  if (position.kind == SearchPosition::Kind::kNone) return;
+  if (position.kind == SearchPosition::kNone) return;
   run->stop =
       &*stops_.insert({position.kind, position.user_key.ToString(), run}).first;
 }
@@ -46,7 +46,6 @@ void OpenRuns::RemoveIdle(uint64_t round) {
 }
 
 SearchPosition OpenRuns::NextStop(OpenRun* run, const Slice& marker) {
-  using Kind = SearchPosition::Kind;
   while (moved_.size() > 0) {
     OpenRun* const moved = moved_[moved_.size() - 1];
     moved_.Remove(moved);
@@ -56,9 +55,10 @@ SearchPosition OpenRuns::NextStop(OpenRun* run, const Slice& marker) {
   while (!stops_.empty()) {
     OpenRun* const nearest = stops_.begin()->run;
     const SearchPosition position = nearest->Position();
-    const int order =
-        position.kind == Kind::kNone ? -1 : position.user_key.compare(marker);
-    if (order < 0 || (order == 0 && position.kind == Kind::kMarker)) {
+    const int order = position.kind == SearchPosition::kNone
+                          ? -1
+                          : position.user_key.compare(marker);
+    if (order < 0 || (order == 0 && position.kind == SearchPosition::kMarker)) {
       Forget(nearest);
     } else if (nearest->stop->IsAt(position)) {
       return position;
@@ -81,10 +81,9 @@ void DeadRangeSearch::BeginRound(uint64_t footer) {
   const bool is_users =
       type == kValueTypeForSeek && sequence < kMaxSequenceNumber;
   sequence_ = is_users ? sequence : 0;
-  finding_ = Finding::kOff;
-  if (sequence_ == 0) return;
-  skipped_.reset();
-  if (!is_forbidden_) finding_ = Finding::kReady;
+  const bool begins = sequence_ != 0;
+  finding_ = begins && !is_forbidden_ ? Finding::kReady : Finding::kOff;
+  if (begins) skipped_.reset();
 }
 
 void DeadRangeSearch::OnSeekToFirst(bool is_new) {
@@ -122,11 +121,8 @@ void DeadRangeSearch::Pass(const Slice& internal_key, const Slice& user_key,
 void DeadRangeSearch::OnSkip(const Slice& from, bool dead) {
   if (finding_ == Finding::kReady) Begin(target_.slice(), /*inclusive=*/true);
   if (!HasBegun()) return;
-  if (dead) {
-    finder_->Skip(from, skipped_->range.get(), skipped_->sees_all);
-  } else {
-    finder_->Skip(from, /*range=*/nullptr, /*sees_all=*/true);
-  }
+  finder_->Skip(from, dead ? skipped_->range.get() : nullptr,
+                /*sees_all=*/!dead || skipped_->sees_all);
 }
 
 void DeadRangeSearch::Finish(const Slice& end, OpenRun* run) {
@@ -149,7 +145,7 @@ void DeadRangeSearch::FinishHere(OpenRun* run, bool at_end) {
   bool all = true;
   for (size_t i = 0; i < runs_.size(); i++) {
     const SearchPosition position = runs_[i]->Position();
-    if (position.kind == SearchPosition::Kind::kNone) {
+    if (position.kind == SearchPosition::kNone) {
       // A run that has ended at a bound may have keys from there on.
       if (!runs_[i]->HasNoMoreKeys()) all = false;
     } else if (!found || position.user_key.compare(end) < 0) {
@@ -180,7 +176,7 @@ bool DeadRangeSearch::Skip(std::shared_ptr<const DeadRange> range,
   for (size_t i = 0; IsSkipping() && i < runs_.size(); i++) {
     // A run of the range that is skipped may not have come to its end.
     const SearchPosition position = runs_[i]->Position();
-    if (position.kind != SearchPosition::Kind::kNone &&
+    if (position.kind != SearchPosition::kNone &&
         position.user_key.compare(skipped_->to) < 0 &&
         skipped_->range->HasFile(runs_[i]->dead_range_file)) {
       return false;
@@ -192,7 +188,7 @@ bool DeadRangeSearch::Skip(std::shared_ptr<const DeadRange> range,
     if (!range->HasFile(runs_[i]->dead_range_file)) continue;
     // A run may have gone ahead of the search.
     const SearchPosition position = runs_[i]->Position();
-    if (position.kind == SearchPosition::Kind::kMarker &&
+    if (position.kind == SearchPosition::kMarker &&
         position.user_key.compare(from) < 0) {
       return false;
     }
@@ -272,17 +268,17 @@ RunSearch::~RunSearch() {
 void RunSearch::Watch(const Slice& target, bool backwards, bool inclusive,
                       OpenRun* run) {
   const SearchPosition landing = run->Position();
-  if (landing.kind == SearchPosition::Kind::kNone) return;
+  if (landing.kind == SearchPosition::kNone) return;
   is_watching_ = true;
   run->watch.reset(new WatchedSeek{
       target.ToString(), landing.user_key.ToString(), backwards, inclusive});
 }
 
 void RunSearch::Follow(OpenRun* run) {
-  runs_.Follow(run);
+  runs.Follow(run);
   if (run->watch == nullptr) return;
   const SearchPosition landing = run->Position();
-  if (landing.kind != SearchPosition::Kind::kNone) {
+  if (landing.kind != SearchPosition::kNone) {
     run->watch->landing = landing.user_key.ToString();
   } else {
     run->RecordNothingFrom(run->watch->target);
@@ -296,21 +292,20 @@ void RunSearch::SampleWatched() {
   Slice first;
   Slice last;
   bool found = false;
-  for (size_t i = 0; i < runs_.sought(); i++) {
-    const SearchPosition at = runs_[i]->Position();
-    if (at.kind == SearchPosition::Kind::kNone) continue;
+  for (size_t i = 0; i < runs.sought(); i++) {
+    const SearchPosition at = runs[i]->Position();
+    if (at.kind == SearchPosition::kNone) continue;
     if (!found || at.user_key.compare(first) < 0) first = at.user_key;
     if (!found || at.user_key.compare(last) > 0) last = at.user_key;
     found = true;
   }
-  for (size_t i = 0; i < runs_.sought(); i++) {
-    OpenRun* const run = runs_[i];
+  for (size_t i = 0; i < runs.sought(); i++) {
+    OpenRun* const run = runs[i];
     if (run->watch == nullptr) continue;
     const std::unique_ptr<WatchedSeek> watch = std::move(run->watch);
     const SearchPosition at = run->Position();
     // An iterator that has moved had a key that was part of the search.
-    if (at.kind == SearchPosition::Kind::kNone ||
-        at.user_key != watch->landing) {
+    if (at.kind == SearchPosition::kNone || at.user_key != watch->landing) {
       continue;
     }
     if (watch->backwards) {
@@ -327,10 +322,10 @@ void RunSearch::Leave(OpenRun* run) {
   // A file that was part of an earlier round only makes room for another one.
   if (is_watching_ && run->round == round_) SampleWatched();
   run->watch.reset();
-  if (run->round == 0) runs_.unsought--;
-  dead_ranges_.OnLeave(run);
-  runs_.Remove(run);
-  runs_.joined--;
+  if (run->round == 0) runs.unsought--;
+  dead_ranges.OnLeave(run);
+  runs.Remove(run);
+  runs.joined--;
 }
 
 bool RunSearch::SkipDeletions(const Slice& from, OpenRun* run,
@@ -340,14 +335,14 @@ bool RunSearch::SkipDeletions(const Slice& from, OpenRun* run,
     return true;
   }
   // Idle runs, which are not listed, may have values.
-  if (runs_.size() != runs_.joined) return false;
+  if (runs.size() != runs.joined) return false;
   bool found = run->FindNextValue(from, /*limit=*/nullptr, to);
   std::string other;
-  for (size_t i = 0; i < runs_.size(); i++) {
+  for (size_t i = 0; i < runs.size(); i++) {
     if (found && from.compare(*to) >= 0) return false;
-    if (runs_[i] == run) continue;
+    if (runs[i] == run) continue;
     const Slice limit(*to);
-    if (runs_[i]->FindNextValue(from, found ? &limit : nullptr, &other)) {
+    if (runs[i]->FindNextValue(from, found ? &limit : nullptr, &other)) {
       to->swap(other);
       found = true;
     }

@@ -80,7 +80,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 // Where the iterator over a file is.
 struct SearchPosition {
   // A key is a better stop than a marker, which may have no key near it.
-  enum class Kind : uint8_t {
+  enum Kind : uint8_t {
     kNone,    // at no key
     kKey,     // at this key of its file
     kMarker,  // waits here; its file has no key below
@@ -405,13 +405,10 @@ class RunSearch {
   // other files hold, or a new one. Thread safe.
   static std::shared_ptr<RunSearch> Of(const ReadOptions& read_options);
 
-  // Runs that have been sought lately.
-  OpenRuns& runs() { return runs_; }
-
   // A run becomes part of the search, in which it takes part when it is sought.
   void Join() {
-    runs_.joined++;
-    runs_.unsought++;
+    runs.joined++;
+    runs.unsought++;
   }
 
   // `run` is about to seek, for the key `target` or, if that is nullptr, for
@@ -422,13 +419,10 @@ class RunSearch {
       first_file_ = file;
       first_target_.Assign(*target);
     }
-    runs_.Enter(run, round_);
+    runs.Enter(run, round_);
   }
   // `run` takes no part any more.
   void Leave(OpenRun* run);
-
-  // The thread's bounds in this round.
-  RoundBounds& bounds() { return bounds_; }
 
   // The search has passed a marker at this user key. RocksDB's iterator may
   // respond to several markers at one key by another seek there
@@ -468,12 +462,14 @@ class RunSearch {
   // `run`, at `from`, skips deletions, or what is `dead`. This says nothing of
   // the seek that is watched.
   void OnSkip(const Slice& from, bool dead, OpenRun* run) {
-    runs_.Follow(run);
+    runs.Follow(run);
     Pass(from);
-    dead_ranges_.OnSkip(from, dead);
+    dead_ranges.OnSkip(from, dead);
   }
 
-  DeadRangeSearch& dead_ranges() { return dead_ranges_; }
+  OpenRuns runs;       // that have been sought lately
+  RoundBounds bounds;  // of the thread, in this round
+  DeadRangeSearch dead_ranges{runs, first_target_};
 
  private:
   explicit RunSearch(const ReadOptions* read_options)
@@ -490,13 +486,13 @@ class RunSearch {
   }
   void BeginRound(OpenRun* run) {
     if (is_watching_) SampleWatched();
-    if (dead_ranges_.HasBegun()) {
-      dead_ranges_.FinishHere(run, /*at_end=*/false);
+    if (dead_ranges.HasBegun()) {
+      dead_ranges.FinishHere(run, /*at_end=*/false);
     }
     round_++;
     first_file_ = nullptr;
-    runs_.BeginRound(round_);
-    bounds_.BeginRound();
+    runs.BeginRound(round_);
+    bounds.BeginRound();
     skipped_to_.clear();
   }
 
@@ -512,10 +508,7 @@ class RunSearch {
   // No run has a value in [skipped_from_, skipped_to_), if that is not empty.
   std::string skipped_from_;
   std::string skipped_to_;
-  RoundBounds bounds_;
-  OpenRuns runs_;
   bool is_watching_ = false;  // some runs of this round
-  DeadRangeSearch dead_ranges_{runs_, first_target_};
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -54,8 +54,7 @@ SeekDecision DecideWait(const FileRangeFilter& filter, const Slice& target,
   if (upper != nullptr && upper->compare(*marker) <= 0) {
     return SeekDecision::Empty(filter.HasKeyAtOrAbove(*upper));
   }
-  return SeekDecision::Wait(is_probe ? Marker::Purpose::kProbe
-                                     : Marker::Purpose::kNextKey);
+  return SeekDecision::Wait(is_probe ? Marker::kProbe : Marker::kNextKey);
 }
 
 SeekDecision DecideSeekToFirst(const FileRangeFilter& filter,
@@ -68,33 +67,29 @@ SeekDecision DecideSeekToFirst(const FileRangeFilter& filter,
   return SeekDecision::Empty(filter.HasKeys() || filter.HasKeyAtOrAbove(upper));
 }
 
-SeekDecision DecideSeekForPrev(const FileRangeFilter& filter,
-                               const Slice& target, bool inclusive,
-                               const Slice& lower, bool lower_is_known,
-                               std::string* marker) {
-  if (filter.RangeMayMatch(lower, target, inclusive)) {
+SeekDecision DecideSeekBackwards(const FileRangeFilter& filter,
+                                 const Slice* target, bool inclusive,
+                                 const Slice& lower, bool lower_is_known,
+                                 std::string* marker) {
+  if (target == nullptr ? filter.MayHaveKeyAtOrAbove(lower)
+                        : filter.RangeMayMatch(lower, *target, inclusive)) {
     return SeekDecision::Read();
   }
-  if (lower_is_known && filter.HasKeyBelow(lower)) {
+  if (!lower_is_known) return SeekDecision::Empty();
+  if (target == nullptr) {
+    // The marker is not right below the bound, since the search may have come
+    // to this file from a target that is further down.
+    *marker = filter.largest().ToString();
+    return SeekDecision::Wait(Marker::kEnd);
+  }
+  if (filter.HasKeyBelow(lower)) {
     // An invalid iterator would send LevelIterator through all files before.
     marker->assign(lower.data(), lower.size());
     MoveBelow(marker);
-    return SeekDecision::Wait(Marker::Purpose::kEnd);
+    return SeekDecision::Wait(Marker::kEnd);
   }
-  if (lower_is_known && filter.MayHaveKeyAtOrBelow(target)) {
-    return SeekDecision::Read();
-  }
-  return SeekDecision::Empty();
-}
-
-SeekDecision DecideSeekToLast(const FileRangeFilter& filter, const Slice& lower,
-                              bool lower_is_known, std::string* marker) {
-  if (filter.MayHaveKeyAtOrAbove(lower)) return SeekDecision::Read();
-  if (!lower_is_known) return SeekDecision::Empty();
-  // The marker is not right below the bound, since the search may have come to
-  // this file from a target that is further down.
-  *marker = filter.largest().ToString();
-  return SeekDecision::Wait(Marker::Purpose::kEnd);
+  return filter.MayHaveKeyAtOrBelow(*target) ? SeekDecision::Read()
+                                             : SeekDecision::Empty();
 }
 
 bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
@@ -103,10 +98,9 @@ bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
   const Slice begin = marker->user_key();
   std::string further;
   const bool passes_stop =
-      stop.kind != SearchPosition::Kind::kNone &&
+      stop.kind != SearchPosition::kNone &&
       MoveAfter(filter, begin, stop.user_key,
-                /*inclusive=*/stop.kind == SearchPosition::Kind::kKey,
-                &further);
+                /*inclusive=*/stop.kind == SearchPosition::kKey, &further);
   // Else prefixes are tried one after the other, where DecideSeek has not done
   // so.
   if (!passes_stop &&
@@ -121,12 +115,6 @@ bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
 // ---- Next value ----
 
 namespace {
-
-bool Store(const Slice& key, const Slice* limit, std::string* next) {
-  if (limit != nullptr && key.compare(*limit) >= 0) return false;
-  next->assign(key.data(), key.size());
-  return true;
-}
 
 const Slice& Larger(const Slice& a, const Slice& b) {
   return a.compare(b) < 0 ? b : a;
@@ -158,14 +146,18 @@ bool NextValue(const FileRangeFilter* filter,
     }
     if (filter == nullptr || end == nullptr ||
         filter->RangeMayMatch(start, *end, /*hi_inclusive=*/false)) {
-      return Store(start, limit, next);
+      break;
     }
     if (!filter->HasKeyAtOrAbove(*end)) {
-      return Store(Larger(start, filter->largest()), limit, next);
+      start = Larger(start, filter->largest());
+      if (limit != nullptr && start.compare(*limit) >= 0) return false;
+      break;
     }
     start = *end;
     filter = nullptr;
   }
+  next->assign(start.data(), start.size());
+  return true;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

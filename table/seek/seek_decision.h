@@ -46,7 +46,7 @@ inline SequenceNumber MarkerSequence(int level, uint64_t keys) {
 class Marker {
  public:
   // No key of the file is below the marker, or it is kEnd.
-  enum class Purpose : uint8_t {
+  enum Purpose : uint8_t {
     kNextKey,  // the filter can rule out no more
     kProbe,    // the filter may rule out ranges that start at the marker
     kEnd,      // the file has nothing for the seek; DBIter ends at the marker
@@ -57,15 +57,9 @@ class Marker {
   static constexpr uint8_t kMaxMoves = 4;
   static constexpr uint8_t kMaxMovesIfCached = 1;
 
-  Purpose purpose() const { return purpose_; }
-  bool IsEnd() const { return purpose_ == Purpose::kEnd; }
+  bool IsEnd() const { return purpose == kEnd; }
   // Returns true if the filter may be asked for a position further on.
-  bool MayMove() const {
-    return purpose_ == Purpose::kProbe && moves_ < kMaxMoves;
-  }
-  // Moves since the seek that placed the marker.
-  uint8_t moves() const { return moves_; }
-  void set_moves(uint8_t moves) { moves_ = moves; }
+  bool MayMove() const { return purpose == kProbe && moves < kMaxMoves; }
 
   // The position as an internal key and as a user key.
   Slice key() const { return key_; }
@@ -74,43 +68,44 @@ class Marker {
   // Where to store the user key of a new position, before Place.
   std::string* new_user_key() { return &key_; }
   // Makes a marker with that sequence number of new_user_key().
-  void Place(Purpose purpose, SequenceNumber sequence) {
-    purpose_ = purpose;
+  void Place(Purpose its_purpose, SequenceNumber sequence) {
+    purpose = its_purpose;
     PutFixed64(&key_, PackSequenceAndType(sequence, kTypeValue));
   }
   // Moves the marker forward to `*user_key`, which is consumed.
   void Move(std::string* user_key, SequenceNumber sequence) {
     key_.swap(*user_key);
-    moves_++;
-    Place(purpose_, sequence);
+    moves++;
+    Place(purpose, sequence);
   }
+
+  Purpose purpose = kNextKey;
+  uint8_t moves = 0;  // since the seek that placed the marker
 
  private:
   std::string key_;
-  Purpose purpose_ = Purpose::kNextKey;
-  uint8_t moves_ = 0;
 };
 
 // ---- Seek decision ----
 
 struct SeekDecision {
-  enum class Action : uint8_t { kRead, kEmpty, kWait };
+  enum Action : uint8_t { kRead, kEmpty, kWait };
 
   static SeekDecision Read() { return {}; }
   static SeekDecision Empty(bool has_key_beyond = false) {
-    return {Action::kEmpty, has_key_beyond, Marker::Purpose::kNextKey};
+    return {kEmpty, has_key_beyond, Marker::kNextKey};
   }
   static SeekDecision Wait(Marker::Purpose purpose) {
-    return {Action::kWait, /*has_key_beyond=*/false, purpose};
+    return {kWait, /*has_key_beyond=*/false, purpose};
   }
 
-  Action action = Action::kRead;
+  Action action = kRead;
   // For kEmpty: whether the file certainly has a key at or above the upper
   // bound. Then the search in the level has ended, else it goes on to the next
   // file.
   bool has_key_beyond = false;
   // For kWait.
-  Marker::Purpose purpose = Marker::Purpose::kNextKey;
+  Marker::Purpose purpose = Marker::kNextKey;
 };
 
 // How a forward seek may wait.
@@ -147,17 +142,14 @@ inline SeekDecision DecideSeek(const FileRangeFilter& filter,
 SeekDecision DecideSeekToFirst(const FileRangeFilter& filter,
                                const Slice& upper);
 
-// A seek to the last key in [lower, target], or in [lower, target) unless
-// `inclusive`. `lower_is_known` tells whether RocksDB's iterators know the
-// lower bound, and so end the search at a marker below it.
-SeekDecision DecideSeekForPrev(const FileRangeFilter& filter,
-                               const Slice& target, bool inclusive,
-                               const Slice& lower, bool lower_is_known,
-                               std::string* marker);
-
-// A seek to the file's last key, at or above `lower`.
-SeekDecision DecideSeekToLast(const FileRangeFilter& filter, const Slice& lower,
-                              bool lower_is_known, std::string* marker);
+// A seek to the last key in [lower, *target], or in [lower, *target) unless
+// `inclusive`; or to the file's last key if `target` is nullptr.
+// `lower_is_known` tells whether RocksDB's iterators know the lower bound, and
+// so end the search at a marker below it.
+SeekDecision DecideSeekBackwards(const FileRangeFilter& filter,
+                                 const Slice* target, bool inclusive,
+                                 const Slice& lower, bool lower_is_known,
+                                 std::string* marker);
 
 // The search has come to the marker. Moves it as far as the filter rules out
 // keys: at the latest behind the key, or to the marker, at which another file

@@ -36,12 +36,14 @@ class SeekOutcomes {
   SeekOutcomes(const SeekOutcomes&) = delete;
   SeekOutcomes& operator=(const SeekOutcomes&) = delete;
 
-  // The filter knew that the file has nothing for the seek.
+  void Count(SeekKind kind, SeekEvent event) {
+    tally_(kind, event)++;
+    if (--until_hand_over_ == 0) HandOver();
+  }
   void CountNegative(SeekKind kind) {
     Count(kind, SeekEvent::kNegative);
     RecordFiltered();
   }
-  // The search ended before the marker at which the file waited.
   void CountPassed(SeekKind kind) {
     Count(kind, SeekEvent::kPassed);
     RecordFiltered();
@@ -79,12 +81,7 @@ class SeekOutcomes {
     Tick(LAST_LEVEL_SEEK_FILTER_MATCH, NON_LAST_LEVEL_SEEK_FILTER_MATCH);
   }
 
-  // The iterator has skipped deletions.
-  void CountDeletionsSkipped(SeekKind kind) {
-    Count(kind, SeekEvent::kDeletionsSkipped);
-  }
-
-  // Waiting was of no use for a seek.
+  // Waiting was of no use.
   void CountUselessWait(SeekKind kind) {
     if (kind == SeekKind::kOpen) backoff_.OnReached();
   }
@@ -105,10 +102,6 @@ class SeekOutcomes {
 
   static constexpr uint16_t kMaxTallied = 1024;
 
-  void Count(SeekKind kind, SeekEvent event) {
-    tally_(kind, event)++;
-    if (--until_hand_over_ == 0) HandOver();
-  }
   [[gnu::noinline]] void HandOver() {
     file_->Add(tally_, kMaxTallied - until_hand_over_);
     tally_ = SeekTally();
@@ -116,7 +109,6 @@ class SeekOutcomes {
   }
   // Counts one by the ticker of the file's level.
   void Tick(Tickers last_level, Tickers other_level) const {
-    if (statistics_ == nullptr) return;
     RecordTick(statistics_, is_last_level_ ? last_level : other_level);
   }
   [[gnu::noinline]] void RecordFiltered() {

@@ -127,59 +127,45 @@ class RoundBounds {
 // The bounds of an iterator's latest seek. RocksDB's iterators enforce those of
 // ReadOptions. They do not know the bounds of the thread, so the table iterator
 // has to stop at these itself.
-class SeekBounds {
- public:
+struct SeekBounds {
   // Takes the bounds of `read_options` alone, as they are now: the keys behind
   // the pointers may change between seeks.
   void Take(const ReadOptions& read_options) {
-    upper_ = read_options.iterate_upper_bound;
-    lower_ = read_options.iterate_lower_bound;
-    stops_at_upper_ = false;
-    stops_at_lower_ = false;
+    upper = read_options.iterate_upper_bound;
+    lower = read_options.iterate_lower_bound;
+    stops_at_upper = false;
+    stops_at_lower = false;
   }
   // Adds the bounds of the thread, or none if that is nullptr, where Take found
   // none.
-  void Add(std::shared_ptr<const ThreadBounds> thread) {
-    thread_ = std::move(thread);
-    if (thread_ == nullptr) return;
-    if (upper_ == nullptr) {
-      upper_ = thread_->upper();
-      stops_at_upper_ = upper_ != nullptr;
+  void Add(std::shared_ptr<const ThreadBounds> bounds) {
+    thread = std::move(bounds);
+    if (thread == nullptr) return;
+    if (upper == nullptr) {
+      upper = thread->upper();
+      stops_at_upper = upper != nullptr;
     }
-    if (lower_ == nullptr) {
-      lower_ = thread_->lower();
-      stops_at_lower_ = lower_ != nullptr;
+    if (lower == nullptr) {
+      lower = thread->lower();
+      stops_at_lower = lower != nullptr;
     }
+  }
+
+  SeekKind ForwardKind() const {
+    return upper != nullptr ? SeekKind::kClosed : SeekKind::kOpen;
+  }
+  bool IsBelowLower(const Slice& user_key) const {
+    return user_key.compare(*lower) < 0;
   }
 
   // User keys, or nullptr for no bound. The upper bound is exclusive.
-  const Slice* upper() const { return upper_; }
-  const Slice* lower() const { return lower_; }
-
-  SeekKind ForwardKind() const {
-    return upper_ != nullptr ? SeekKind::kClosed : SeekKind::kOpen;
-  }
-
-  // Returns true if the table iterator itself must stop at the bound, which is
-  // the thread's.
-  bool stops_at_upper() const { return stops_at_upper_; }
-  bool stops_at_lower() const { return stops_at_lower_; }
-  // Lets the seek go below the thread's lower bound.
-  void WaiveLower() { stops_at_lower_ = false; }
-
-  bool IsAtOrAboveUpper(const Slice& user_key) const {
-    return user_key.compare(*upper_) >= 0;
-  }
-  bool IsBelowLower(const Slice& user_key) const {
-    return user_key.compare(*lower_) < 0;
-  }
-
- private:
-  const Slice* upper_ = nullptr;
-  const Slice* lower_ = nullptr;
-  bool stops_at_upper_ = false;
-  bool stops_at_lower_ = false;
-  std::shared_ptr<const ThreadBounds> thread_;  // keeps its keys
+  const Slice* upper = nullptr;
+  const Slice* lower = nullptr;
+  // Whether the table iterator itself must stop at the bound, which is the
+  // thread's.
+  bool stops_at_upper = false;
+  bool stops_at_lower = false;                 // unless the seek may go below
+  std::shared_ptr<const ThreadBounds> thread;  // keeps its keys
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

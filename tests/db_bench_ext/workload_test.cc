@@ -208,11 +208,20 @@ TEST(KeySourceTest, RefusesWhatItCannotDraw) {
               MakeKeySource(options, &source).code())
         << distribution;
   }
-  source.draw = [](Rng* rng) { return BigEndianKey((*rng)() % 10); };
+  KeySource ten;
+  ten.key_bytes = 8;
+  ten.draw = [](Rng* rng) { return BigEndianKey((*rng)() % 10); };
   Rng rng(1);
   Keys keys;
-  EXPECT_OK(DrawKeys(source, 10, &rng, &keys));
-  EXPECT_TRUE(DrawKeys(source, 11, &rng, &keys).IsInvalidArgument());
+  EXPECT_TRUE(DrawKeys(ten, 11, &rng, &keys).IsInvalidArgument());
+  EXPECT_OK(DrawKeys(ten, 10, &rng, &keys));
+  // No query is empty.
+  QueryOptions options;
+  options.distribution = QueryDistribution::kReal;
+  std::vector<Query> queries;
+  EXPECT_TRUE(QuerySource(options, ten, keys)
+                  .DrawEmpty(10, &rng, &queries)
+                  .IsInvalidArgument());
 }
 
 TEST(QuerySourceTest, OffsetsAndDistancesAreInRange) {
@@ -306,19 +315,6 @@ TEST(QuerySourceTest, PointsAndText) {
   EXPECT_OK(ParseQueryDistribution("real", source, &parsed));
   EXPECT_TRUE(
       ParseQueryDistribution("uniform", source, &parsed).IsInvalidArgument());
-}
-
-TEST(QuerySourceTest, GivesUpWhereNothingIsEmpty) {
-  KeySource source;
-  source.key_bytes = 8;
-  source.draw = [](Rng* rng) { return BigEndianKey((*rng)() % 100); };
-  const Keys keys = Draw(source, 100);
-  QueryOptions options;
-  options.distribution = QueryDistribution::kReal;
-  Rng rng(1);
-  std::vector<Query> queries;
-  const QuerySource full(options, source, keys);
-  EXPECT_TRUE(full.DrawEmpty(10, &rng, &queries).IsInvalidArgument());
 }
 
 TEST(QuerySourceTest, UpperBoundLiesJustBehindTheRange) {
@@ -491,12 +487,10 @@ TEST(WriteSummaryTest, MediansAndRatiosOfRounds) {
   EXPECT_EQ(2, row.compaction_cpu_ratio);
   EXPECT_EQ(1.5, row.min_compaction_cpu_ratio);
   EXPECT_EQ(4, row.max_compaction_cpu_ratio);
-}
-
-TEST(WriteSummaryTest, NothingWasCompacted) {
-  const WriteRow row = SummarizeWriting({Cost(1, 0)}, {Cost(1, 0)});
-  EXPECT_EQ(1, row.cpu_ratio);
-  EXPECT_EQ(0, row.compaction_cpu_ratio);
+  // Nothing was compacted.
+  const WriteRow none = SummarizeWriting({Cost(1, 0)}, {Cost(1, 0)});
+  EXPECT_EQ(1, none.cpu_ratio);
+  EXPECT_EQ(0, none.compaction_cpu_ratio);
 }
 
 TEST(ChildProcessTest, HandsOverWhatItMade) {

@@ -271,11 +271,11 @@ TEST(DBSessionTest, AColumnFamilyAfterAnotherStartsAfresh) {
   for (int i = 0; i < 3; i++) {
     const auto file = Open(Describe(1, /*family=*/0, std::to_string(i)));
     EXPECT_TRUE(file->NewBackoff().ShouldWait()) << i;
-    EXPECT_TRUE(CurrentState().closed_files.empty()) << i;
+    EXPECT_TRUE(CurrentState().levels.empty()) << i;
     Count(SeekKind::kOpen, SeekEvent::kPassed, 1, file.get());
     LearnNotToWait(file.get());
   }
-  EXPECT_EQ(1u, CurrentState().closed_files.size());
+  EXPECT_EQ(1u, CurrentState().levels.size());
 }
 
 TEST(LevelSumsTest, FiltersInUseAndOthers) {
@@ -330,8 +330,8 @@ TEST(TreeFiltersTest, Budgeted) {
   const auto other_policy = std::make_shared<TreeFilters>();
   RecordingLogger log;
   const TreeFilters::Tree tree{&log, "family"};
-  const TreeEntry a(trees, tree, FileFilter{1, 10, 120, "a", "c"});
-  const TreeEntry b(other_policy, tree, FileFilter{2, 20, 240, "b", "d"});
+  const auto a = trees->Add(tree, FileFilter{1, 10, 120, "a", "c"});
+  const auto b = other_policy->Add(tree, FileFilter{2, 20, 240, "b", "d"});
   FileFilter before;
   EXPECT_EQ(2u, trees->Budgeted(tree, 1, &before).files.size());
   EXPECT_EQ(0u, before.keys);
@@ -351,7 +351,7 @@ TEST(TreeFiltersTest, Budgeted) {
     EXPECT_EQ(2u, trees->Budgeted(tree, 1, &none).written.size());
     EXPECT_EQ(0u, none.keys);
   }).join();
-  const TreeEntry opened(trees, tree, FileFilter{1, 11, 110, "k", "n"});
+  const auto opened = trees->Add(tree, FileFilter{1, 11, 110, "k", "n"});
   before = FileFilter();
   EXPECT_EQ(1u, trees->Budgeted(tree, 1, &before).written.size());
   EXPECT_EQ(0u, before.keys);
@@ -359,7 +359,7 @@ TEST(TreeFiltersTest, Budgeted) {
   EXPECT_EQ(&log, trees->FindTree("family").info_log);
   EXPECT_EQ(nullptr, trees->FindTree("other").info_log);
   RecordingLogger second_log;
-  const TreeEntry second(trees, {&second_log, "family"}, FileFilter());
+  const auto second = trees->Add({&second_log, "family"}, FileFilter());
   EXPECT_EQ(nullptr, trees->FindTree("family").info_log);
   EXPECT_EQ(2u, trees->TreesWith(tree).size());
 }
@@ -368,11 +368,9 @@ TEST(TreeFiltersTest, TreesAreToldApart) {
   const auto trees = std::make_shared<TreeFilters>();
   const TreeFilters::Tree one{nullptr, "one"};
   const TreeFilters::Tree two{nullptr, "two"};
-  auto a =
-      std::make_unique<TreeEntry>(trees, one, FileFilter{0, 10, 120, "", ""});
-  auto b =
-      std::make_unique<TreeEntry>(trees, one, FileFilter{0, 20, 240, "", ""});
-  const TreeEntry c(trees, two, FileFilter{6, 30, 360, "", ""});
+  auto a = trees->Add(one, FileFilter{0, 10, 120, "", ""});
+  auto b = trees->Add(one, FileFilter{0, 20, 240, "", ""});
+  const auto c = trees->Add(two, FileFilter{6, 30, 360, "", ""});
   EXPECT_EQ(2u, trees->FiltersOf(one).size());
   EXPECT_EQ(1u, trees->FiltersOf(two).size());
   trees->Expect(one, 100);

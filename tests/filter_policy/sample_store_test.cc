@@ -180,7 +180,7 @@ class SampleStoreTest : public QueryFileTest {
   static constexpr char kDefault[] = "default";
 
   SampleStoreTest() {
-    options_.capacity = 3;
+    options_.sample_capacity = 3;
     options_.sample_every = 1;
   }
   std::shared_ptr<SampleStore> NewStore(bool seed = false,
@@ -230,7 +230,7 @@ TEST_F(SampleStoreTest, SavedAfterLastSession) {
   // The file is read by the same store, by another one, and with less room.
   EXPECT_EQ(expected, Held(store));
   EXPECT_EQ(expected, Saved());
-  options_.capacity = 1;
+  options_.sample_capacity = 1;
   EXPECT_EQ(Queries{Point("c")}, Saved());
   // A session outlives its owner.
   first = Open(NewStore(false, true));
@@ -465,7 +465,7 @@ TEST_F(SampleStoreTest, TornAndDamagedFiles) {
 
 // Column families come and go: what those leave behind has a bound.
 TEST_F(SampleStoreTest, IdleQueuesAreForgotten) {
-  options_.capacity = 10;
+  options_.sample_capacity = 10;
   const auto store = NewStore();
   const auto used = Open(store, "in use");
   used->Record("a", "a", true);
@@ -480,7 +480,7 @@ TEST_F(SampleStoreTest, IdleQueuesAreForgotten) {
 TEST_F(SampleStoreTest, IdleQueuesShareThePoolOfTheProcess) {
   constexpr size_t kPool = 64 << 10;
   KeptMemory::SetMaxOfProcess(kPool);
-  options_.capacity = SampleStoreOptions().capacity;
+  options_.sample_capacity = SampleStoreOptions().sample_capacity;
   const auto store = NewStore();
   for (int i = 0; i < 30; i++) {
     const auto session = Open(store, std::to_string(i));

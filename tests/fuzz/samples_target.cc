@@ -18,7 +18,7 @@ using Queries = std::vector<SampleQuery>;
 
 std::shared_ptr<SampleStore> NewStore(size_t capacity) {
   SampleStoreOptions options;
-  options.capacity = capacity;
+  options.sample_capacity = capacity;
   options.samples_file = kFile;
   return std::make_shared<SampleStore>(options);
 }

@@ -293,18 +293,26 @@ TEST_F(FilterGetsTest, ColumnFamiliesAndReopening) {
   EXPECT_EQ((Numbers{0, 1, 0, 0}), AllGets());
 }
 
-// All counts are there at once, while threads run and when they have ended.
+// Nothing is lost. Counts of Gets are there at once, while threads run and when
+// they have ended.
 TEST_F(FilterGetsTest, Threads) {
   constexpr uint64_t kThreads = 8;
-  constexpr uint64_t kGets = 500;
+  constexpr uint64_t kRounds = 500;
   std::atomic<uint64_t> done{0};
   std::atomic<bool> seen{false};
   std::vector<std::thread> threads;
+  const ReadOptions read = UpTo(9);
   for (uint64_t i = 0; i < kThreads; i++) {
     threads.emplace_back([&] {
-      for (uint64_t j = 0; j < kGets; j++) {
+      for (uint64_t j = 0; j < kRounds; j++) {
         EXPECT_EQ("", Get(13));
         EXPECT_EQ("value", Get(12));
+        EXPECT_EQ("", FirstIn(Key(6), Key(9)));
+        EXPECT_EQ(Key(2), FirstIn(Key(1), Key(100)));
+      }
+      {
+        const std::unique_ptr<Iterator> it(db_->NewIterator(read));
+        for (uint64_t j = 0; j < 5 * kRounds; j++) it->Seek(Key(6));
       }
       done++;
       while (!seen) std::this_thread::yield();
@@ -312,16 +320,34 @@ TEST_F(FilterGetsTest, Threads) {
   }
   while (done < kThreads) {
     // Sums never fall.
-    const FilterLookups before = FilterStats().total.gets;
-    EXPECT_LE(before.negatives, FilterStats().total.gets.negatives);
+    const FilterSums before = FilterStats().total;
+    const FilterSums after = FilterStats().total;
+    EXPECT_LE(before.gets.negatives, after.gets.negatives);
+    EXPECT_LE(before.bounded_seeks.asked(), after.bounded_seeks.asked());
   }
-  const Numbers all = {0, 3 * kThreads * kGets, kThreads * kGets, 0};
+  const Numbers all = {0, 3 * kThreads * kRounds, kThreads * kRounds, 0};
   EXPECT_EQ(all, AllGets());
   seen = true;
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(all, AllGets());
   std::thread([&] { EXPECT_EQ("", Get(13)); }).join();
   EXPECT_EQ(all[1] + 3, FilterStats().total.gets.negatives);
+
+  const uint64_t negatives = kThreads * 6 * kRounds;
+  const uint64_t others = kThreads * kRounds;
+  // A seek of which RocksDB takes a sample reads where it would have waited.
+  const uint64_t sampled = MostSampledSeeks(2 * others);
+  const std::vector<Numbers> news = News(/*open=*/false);
+  EXPECT_EQ((Numbers{negatives, 0, others}),
+            Numbers(news[0].begin(), news[0].begin() + 3));
+  for (const size_t level : {1, 2}) {
+    EXPECT_EQ(negatives, news[level][0]);
+    EXPECT_EQ(others, news[level][1] + news[level][2]);
+    EXPECT_LE(news[level][2], sampled);
+  }
+  const uint64_t avoided = FilterStats().total.blocks_avoided();
+  EXPECT_LE(avoided, 3 * negatives + 2 * others);
+  EXPECT_GE(avoided + sampled, 3 * negatives + 2 * others);
 }
 
 // ---- Filters built ----
@@ -351,13 +377,8 @@ TEST_F(FilterGetsTest, FiltersBuilt) {
   EXPECT_EQ(2 + compacted, builds.filters);
   EXPECT_EQ(500u + 100 + 600, builds.keys);
   EXPECT_LE(now.builds.build_micros, builds.build_micros);
-  // Not of another column family, nor of another process.
+  // Not of another column family.
   ColumnFamilyHandle* const family = NewFamily("other");
-  const std::string file = path_ + "/outside.sst";
-  WriteSstFile(options_, file, {Key(1)});
-  ASSERT_OK(
-      db_->IngestExternalFile(family, {file}, IngestExternalFileOptions()));
-  EXPECT_EQ(0u, StatisticsOf(db_.get(), family).builds.filters);
   ASSERT_OK(db_->Put(WriteOptions(), family, Key(2), "value"));
   ASSERT_OK(db_->Flush(FlushOptions(), family));
   EXPECT_EQ(1u, StatisticsOf(db_.get(), family).builds.filters);

@@ -4,6 +4,7 @@
 //  the OPTIONS files of docs/examples.
 
 #include <nlohmann/json.hpp>
+#include <regex>
 
 #include "plugin/checked_registration.h"
 #include "plugin/facts.h"
@@ -60,7 +61,14 @@ TEST_F(PoliciesInCodeTest, EachOptionArrives) {
   bits.hash_suffix_bits = 3;
   bits.real_suffix_bits = 5;
   bits.prefix_suffix_bits = 7;
+  ProteusOptions beside;
+  beside.bits_per_key = 14;
+  beside.samples_file = path_ + "#samples";
+  const Policy list = NewLevelsFilterPolicy(
+      {nullptr, Policy(NewBloomFilterPolicy(10)),
+       NewSurfFilterPolicy({0, 0, 8}), NewProteusFilterPolicy(beside)});
   const std::vector<std::pair<Policy, std::string>> cases = {
+      {list, list->ToString(ConfigOptions())},
       {NewProteusFilterPolicy(ProteusOptions()), "{id=protean.Proteus}"},
       {NewProteusFilterPolicy(all),
        "{id=protean.Proteus;bits_per_key=14.5;filter_budget_bytes=1048576;"
@@ -82,23 +90,6 @@ TEST_F(PoliciesInCodeTest, EachOptionArrives) {
     EXPECT_EQ(read->ToString(ConfigOptions()),
               InOptionsFile()->ToString(ConfigOptions()));
   }
-}
-
-TEST_F(PoliciesInCodeTest, AListOfLevelsIsReadAgainFromTheOptionsFile) {
-  ProteusOptions proteus;
-  proteus.bits_per_key = 14;
-  proteus.samples_file = path_ + "#samples";
-  const Policy list = NewLevelsFilterPolicy(
-      {nullptr, Policy(NewBloomFilterPolicy(10)),
-       NewSurfFilterPolicy({0, 0, 8}), NewProteusFilterPolicy(proteus)});
-  ASSERT_OK(OpenWith(list));
-  const Policy read = InOptionsFile();
-  EXPECT_EQ(list->ToString(ConfigOptions()), read->ToString(ConfigOptions()));
-  // The list that was read works, too.
-  ASSERT_OK(OpenWith(read));
-  WriteFile({"key"});
-  Compact();
-  EXPECT_TRUE(Has("key"));
 }
 
 TEST_F(PoliciesInCodeTest, AGroupSharesAPolicyAsLongAsSomeoneHasIt) {
@@ -128,17 +119,15 @@ TEST_F(PoliciesInCodeTest, AGroupSharesAPolicyAsLongAsSomeoneHasIt) {
   EXPECT_EQ(before, untouched);
 }
 
+// ProteusOptionsTest.BadOptionsInCodeAreRefusedAtOpen has those of Proteus.
 TEST_F(PoliciesInCodeTest, BadOptionsAreRefused) {
   ProteusOptions many_bits;
   many_bits.bits_per_key = 65;
-  ProteusOptions no_samples;
-  no_samples.sample_every = 0;
   SurfOptions surf;
   surf.prefix_suffix_bits = 17;
   const Policy proteus(NewProteusFilterPolicy({12}));
   for (const auto& [policy, word] : std::vector<std::pair<Policy, const char*>>{
            {NewProteusFilterPolicy(many_bits), "bits_per_key"},
-           {NewProteusFilterPolicy(no_samples), "sample_every"},
            {NewSurfFilterPolicy(surf), "prefix_suffix_bits"},
            {NewLevelsFilterPolicy({}), "no policy"},
            {NewLevelsFilterPolicy({proteus, NewSurfFilterPolicy(surf)}),
@@ -157,21 +146,12 @@ const std::string kExamples = PROTEAN_SOURCE_DIR "/docs/examples/";
 
 using Families = std::vector<ColumnFamilyDescriptor>;
 
-// The policy as text, with all of its options.
-std::string PolicyString(const ColumnFamilyOptions& options) {
-  return PolicyOf(options)->ToString(ConfigOptions());
-}
-
 class OptionsFileTest : public OwnDBTest {
  protected:
   // Loads an example, in which /data/ is replaced by a path of this test.
   void Load(const std::string& name) {
-    std::string text = ContentsOf(kExamples + name);
-    const std::string now = path_ + ".";
-    for (size_t at = 0; (at = text.find("/data/", at)) != std::string::npos;) {
-      text.replace(at, 6, now);
-      at += now.size();
-    }
+    const std::string text = std::regex_replace(
+        ContentsOf(kExamples + name), std::regex("/data/"), path_ + ".");
     const std::string file = path_ + ".ini";
     ASSERT_OK(WriteStringToFile(Env::Default(), text, file));
     ConfigOptions config;
@@ -224,6 +204,13 @@ TEST_F(OptionsFileTest, TheExampleBuildsTheFiltersThatItPromises) {
   const auto* table =
       loaded_[0].options.table_factory->GetOptions<BlockBasedTableOptions>();
   EXPECT_EQ(512u << 20, table->block_cache->GetCapacity());
+  ExpectHas(OptionOf(PolicyOf(loaded_[0].options), "samples_file"),
+            {".events.samples"});
+  for (const ColumnFamilyDescriptor& family : loaded_) {
+    EXPECT_EQ(PinningTier::kAll,
+              family.options.table_factory->GetOptions<BlockBasedTableOptions>()
+                  ->metadata_cache_options.unpartitioned_pinning);
+  }
   Open();
 
   Fill(families_[0], 1);
@@ -255,37 +242,6 @@ TEST_F(OptionsFileTest, TheExampleBuildsTheFiltersThatItPromises) {
                   db_options_.statistics->getTickerCount(
                       NON_LAST_LEVEL_SEEK_FILTERED),
               900u);
-  }
-}
-
-TEST_F(OptionsFileTest, WhatRocksDBWritesIsTheSame) {
-  Load("OPTIONS.example.ini");
-  const Families given = loaded_;
-  ExpectHas(PolicyString(given[0].options), {".events.samples"});
-  ExpectHas(PolicyString(given[1].options), {"bloomfilter:10,proteus:12"});
-  Open();
-  Close();
-  // The second time, the options come from the file that RocksDB wrote the
-  // first time.
-  for (int i = 0; i < 2; i++) {
-    ASSERT_OK(
-        LoadLatestOptions(ConfigOptions(), path_, &db_options_, &loaded_));
-    ASSERT_EQ(given.size(), loaded_.size());
-    for (size_t k = 0; k < given.size(); k++) {
-      EXPECT_EQ(given[k].name, loaded_[k].name);
-      EXPECT_STREQ("ProteanTable", loaded_[k].options.table_factory->Name());
-      EXPECT_EQ(PolicyString(given[k].options),
-                PolicyString(loaded_[k].options));
-      // Set as the example says.
-      const auto* table =
-          loaded_[k]
-              .options.table_factory->GetOptions<BlockBasedTableOptions>();
-      EXPECT_EQ(PinningTier::kAll,
-                table->metadata_cache_options.unpartitioned_pinning);
-    }
-    EXPECT_EQ(nullptr, db_options_.statistics);
-    Open();
-    Close();
   }
 }
 

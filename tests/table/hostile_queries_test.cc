@@ -281,7 +281,8 @@ class SiphoningTest : public testing::Test {
   Filter Taught(const char* name, size_t scan_bytes, bool near_points,
                 const std::string& options = "") const {
     return {
-        name, [=](const KeyForm& form, const Keys& keys) {
+        name, [this, scan_bytes, near_points, options](const KeyForm& form,
+                                                       const Keys& keys) {
           const auto hex = [](const std::string& key) {
             return "0x" + Hex(key);
           };

@@ -468,7 +468,7 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
     }
     const SampleStoreOptions& samples = loaded.Samples()->options();
     EXPECT_EQ(OptionOf(policy, "sample_capacity"),
-              std::to_string(samples.capacity));
+              std::to_string(samples.sample_capacity));
     EXPECT_EQ(OptionOf(policy, "sample_every"),
               std::to_string(samples.sample_every));
     for (const char* file : {"seed_file", "samples_file"}) {

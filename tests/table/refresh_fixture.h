@@ -146,16 +146,13 @@ class RefreshTest : public OwnDBTest {
     EXPECT_OK(Refresh(options));
     return result_.files_rewritten;
   }
-  static RefreshOptions AllFiles() {
+  static RefreshOptions With(const std::string& text) {
     RefreshOptions options;
-    options.all_files = true;
+    EXPECT_OK(options.Parse(text));
     return options;
   }
-  static RefreshOptions DryRun() {
-    RefreshOptions options;
-    options.dry_run = true;
-    return options;
-  }
+  static RefreshOptions AllFiles() { return With("all_files=true"); }
+  static RefreshOptions DryRun() { return With("dry_run=true"); }
   size_t Count(Outcome outcome) const {
     return static_cast<size_t>(std::count_if(
         result_.files.begin(), result_.files.end(),

@@ -93,27 +93,36 @@ TEST_F(RefreshTest, NothingToDo) {
 
 // ---- Limits ----
 
+// A dry run changes nothing, and no refresh adds samples or saves them.
 TEST_F(RefreshTest, DryRunChangesNothing) {
+  const std::string samples = path_ + ".samples";
+  Env::Default()->DeleteFile(samples).PermitUncheckedError();
+  policy_options_.samples_file = samples;
+  NewPolicy();
   FillForWideAndAskClose();
   const auto before = Levels();
   const uint64_t recorded = queue()->recorded();
   ASSERT_OK(options_.statistics->Reset());
   ASSERT_OK(Refresh(DryRun()));
   const RefreshResult expected = result_;
-  EXPECT_GT(expected.files_rewritten, 0u);
+  EXPECT_GT(expected.files_rewritten, 2u);
   EXPECT_GT(expected.bytes_rewritten, 0u);
   EXPECT_EQ(expected.files_rewritten, Count(Outcome::kWouldRewrite));
   EXPECT_EQ(before, Levels());
-  // No read of a user has been counted or sampled.
-  EXPECT_EQ(recorded, queue()->recorded());
+  // No read of a user has been counted.
   for (const Tickers ticker :
        {BLOCK_CACHE_MISS, BLOCK_CACHE_HIT, BLOCK_CACHE_ADD, BLOOM_FILTER_USEFUL,
         NUMBER_DB_SEEK, LAST_LEVEL_SEEK_FILTERED}) {
     EXPECT_EQ(0u, Ticks(ticker)) << ticker;
   }
+  EXPECT_EQ(recorded, queue()->recorded());
   // The refresh does what the dry run has announced.
   EXPECT_EQ(expected.files_rewritten, Rewritten());
   EXPECT_EQ(expected.bytes_rewritten, result_.bytes_rewritten);
+  EXPECT_EQ(recorded, queue()->recorded());
+  EXPECT_TRUE(Env::Default()->FileExists(samples).IsNotFound());
+  db_.reset();
+  ASSERT_OK(Env::Default()->DeleteFile(samples));
 }
 
 TEST_F(RefreshTest, LimitOfBytes) {
@@ -160,14 +169,10 @@ TEST_F(RefreshTest, LimitOfRate) {
 
 TEST_F(RefreshTest, PaysBack) {
   FillForWideAndAskClose();
-  RefreshOptions options;
-  options.payback_seconds = 1e-9;
-  EXPECT_EQ(0u, Rewritten(options));
+  EXPECT_EQ(0u, Rewritten(With("payback_seconds=0.000000001")));
   EXPECT_GT(Count(Outcome::kTooLittleGain), 2u);
-  options = RefreshOptions();
   // No filter is so bad that a new one gains all, or it is that bad.
-  options.min_gain = 1;
-  ASSERT_OK(Refresh(options));
+  ASSERT_OK(Refresh(With("min_gain=1")));
   for (const RefreshedFile& file : result_.files) {
     if (file.outcome != Outcome::kRewritten) continue;
     EXPECT_EQ(1, file.old_fpr - file.new_fpr) << file.name;
@@ -369,17 +374,8 @@ TEST_F(RefreshTest, AllFilesEachNight) {
   }
 }
 
-// Samples that are gone are no reason to design filters without any.
-TEST_F(RefreshTest, AllFilesWithoutSamples) {
-  FillForWide();
-  db_.reset();
-  NewPolicy();
-  Open();
-  EXPECT_EQ(0u, Rewritten(AllFiles()));
-  EXPECT_EQ(0u, result_.bytes_read);
-}
-
-// Where samples come from is no part of what filters are designed for.
+// Where samples come from is no part of what filters are designed for, and
+// samples that are gone are no reason to design filters without any.
 TEST_F(RefreshTest, AnotherPathOfSeedsIsNoOtherPolicy) {
   const std::string seeds = path_ + ".seeds";
   std::vector<SampleQuery> queries;
@@ -394,9 +390,13 @@ TEST_F(RefreshTest, AnotherPathOfSeedsIsNoOtherPolicy) {
   Fill();
   db_.reset();
   seed(seeds + ".moved");
-  Open();
-  EXPECT_EQ(0u, Rewritten(AllFiles()));
-  EXPECT_EQ(0u, result_.bytes_read);
+  for (const bool gone : {false, true}) {
+    SCOPED_TRACE(gone);
+    if (gone) SetPolicy("{id=protean.Proteus;sample_every=50}");
+    Open();
+    EXPECT_EQ(0u, Rewritten(AllFiles()));
+    EXPECT_EQ(0u, result_.bytes_read);
+  }
   for (const std::string& file : {seeds, seeds + ".moved"}) {
     ASSERT_OK(Env::Default()->DeleteFile(file));
   }

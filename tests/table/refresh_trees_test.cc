@@ -4,7 +4,6 @@
 //  families, and does not disturb other threads. RewriteFile, by which it does
 //  so, is last.
 
-#include <fstream>
 #include <functional>
 #include <thread>
 
@@ -217,29 +216,6 @@ TEST_F(RefreshTest, FilesThatAreBeingCompacted) {
   options_.listeners.clear();
 }
 
-TEST_F(RefreshTest, DamagedFile) {
-  options_.paranoid_checks = false;
-  FillForWideAndAskClose();
-  ASSERT_OK(Refresh(DryRun()));
-  const std::string damaged = result_.files.front().name;
-  ASSERT_EQ(Outcome::kWouldRewrite, result_.files.front().outcome);
-  {
-    std::fstream file(path_ + "/" + damaged,
-                      std::ios::in | std::ios::out | std::ios::binary);
-    file.seekp(kSstBytes / 2);
-    file.write("damage", 6);
-    ASSERT_TRUE(file.good());
-  }
-  EXPECT_GT(Rewritten(), 2u);
-  EXPECT_EQ(Outcome::kDamaged, result_.files.front().outcome);
-  EXPECT_TRUE(result_.files.front().status.IsCorruption());
-  EXPECT_EQ(1u, Count(Outcome::kDamaged));
-  EXPECT_EQ(1u, Levels().count(damaged));
-  // The DB has not noticed, and continues to write.
-  Put("key");
-  Flush();
-}
-
 // ---- Column families ----
 
 TEST_F(RefreshTest, RefusesOthers) {
@@ -421,22 +397,6 @@ TEST_F(RefreshTest, InstancesThatOnlyRead) {
   SetTable("filter_policy=bloomfilter:10");
   ASSERT_OK(OpenReadOnly(&db_, options_, path_));
   EXPECT_TRUE(Refresh().IsNotSupported());
-}
-
-// A refresh neither adds samples nor saves them.
-TEST_F(RefreshTest, SamplesFileIsLeftAlone) {
-  const std::string samples = path_ + ".samples";
-  Env::Default()->DeleteFile(samples).PermitUncheckedError();
-  policy_options_.samples_file = samples;
-  NewPolicy();
-  FillForWideAndAskClose();
-  const uint64_t recorded = queue()->recorded();
-  EXPECT_GT(Rewritten(), 2u);
-  EXPECT_EQ(recorded, queue()->recorded());
-  EXPECT_TRUE(Env::Default()->FileExists(samples).IsNotFound());
-  db_.reset();
-  ASSERT_OK(Env::Default()->FileExists(samples));
-  ASSERT_OK(Env::Default()->DeleteFile(samples));
 }
 
 // ---- RewriteFile ----

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  A refresh to a policy of RocksDB's own, which rewrites all files: the way
-//  back from Protean in a running DB, after which a RocksDB without Protean
-//  asks the filters; refreshes of chosen levels or keys, and of several files
-//  at the same time.
+//  back from Protean in a running DB; refreshes of chosen levels or keys, and
+//  of several files at the same time. In tools/testdata/rollback.txt, a RocksDB
+//  without Protean asks such filters.
 
 #include <functional>
 
@@ -18,6 +18,9 @@ class ReplaceFiltersTest : public RefreshTest {
   // Which of Protean's filters are replaced makes no difference.
   ReplaceFiltersTest() { SetPolicy("surf:0:8"); }
 
+  static RefreshOptions Parallel(uint32_t rewrites) {
+    return With("max_parallel_rewrites=" + std::to_string(rewrites));
+  }
   void ChangePolicy(const std::string& policy) {
     ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy", policy}}));
   }
@@ -30,20 +33,6 @@ class ReplaceFiltersTest : public RefreshTest {
     for (size_t i = 0; i < keys_.size(); i += step)
       Put(keys_[i], "of step " + std::to_string(step));
     Flush();
-  }
-
-  // Opens the DB as RocksDB does without Protean, and checks that the filters
-  // of its files deny keys.
-  void ExpectStockFilters() {
-    SetTable("filter_policy=bloomfilter:10", "BlockBasedTable");
-    ASSERT_OK(options_.statistics->Reset());
-    Open();
-    get_perf_context()->Reset();
-    const std::vector<Query> absent = Queries(/*close=*/true, 7);
-    for (const Query& query : absent) EXPECT_FALSE(Has(query.lo));
-    EXPECT_LT(absent.size() * 9 / 10, Ticks(BLOOM_FILTER_USEFUL));
-    EXPECT_LT(absent.size() * 9 / 10, get_perf_context()->bloom_sst_miss_count);
-    ExpectAllKeys();
   }
 
   std::map<std::string, LiveFileMetaData> FilesByName() const {
@@ -76,29 +65,6 @@ class ReplaceFiltersTest : public RefreshTest {
 };
 
 }  // namespace
-
-TEST_F(ReplaceFiltersTest, InARunningDB) {
-  UsePolicy(policy_);
-  FillForWide();
-  const size_t files = NumFiles();
-  ChangePolicy("bloomfilter:10");
-  EXPECT_EQ(files, Rewritten(DryRun()));
-  EXPECT_EQ(files, Count(Outcome::kWouldRewrite));
-  EXPECT_EQ(Bytes(), result_.bytes_rewritten);
-  EXPECT_EQ(0u, Policies()["bloomfilter"]);
-  EXPECT_EQ(files, Rewritten());
-  EXPECT_EQ(files, Count(Outcome::kRewritten));
-  EXPECT_EQ((std::map<std::string, size_t>{{"bloomfilter", NumFiles()}}),
-            Policies());
-  ExpectAllKeys();
-  // Nothing is done twice, and a filter of RocksDB's stays, whichever it is.
-  for (const char* policy : {"bloomfilter:10", "ribbonfilter:10"}) {
-    ChangePolicy(policy);
-    EXPECT_EQ(0u, Rewritten()) << policy;
-    EXPECT_EQ(NumFiles(), Count(Outcome::kHasFilter)) << policy;
-  }
-  ExpectStockFilters();
-}
 
 TEST_F(ReplaceFiltersTest, FilesWithoutAFilter) {
   SetTable("filter_policy=nullptr");
@@ -263,12 +229,6 @@ class Overlap : public EventListener {
   int largest_ = 0;
 };
 
-RefreshOptions Parallel(uint32_t rewrites) {
-  RefreshOptions options;
-  options.max_parallel_rewrites = rewrites;
-  return options;
-}
-
 }  // namespace
 
 TEST_F(ReplaceFiltersTest, OneByOneOrInParallel) {
@@ -282,33 +242,33 @@ TEST_F(ReplaceFiltersTest, OneByOneOrInParallel) {
     Open();
     ChangePolicy("bloomfilter:10");
     const size_t files = NumFiles();
+    EXPECT_EQ(files, Rewritten(DryRun()));
+    EXPECT_EQ(files, Count(Outcome::kWouldRewrite));
+    EXPECT_EQ(Bytes(), result_.bytes_rewritten);
+    EXPECT_EQ(0u, Policies()["bloomfilter"]);
     EXPECT_EQ(files, Rewritten(Parallel(rewrites)));
     EXPECT_EQ(files, Count(Outcome::kRewritten));
+    EXPECT_EQ((std::map<std::string, size_t>{{"bloomfilter", NumFiles()}}),
+              Policies());
     EXPECT_LE(rewrites > 1 ? 2 : 1, overlap->largest());
     EXPECT_GE(static_cast<int>(rewrites), overlap->largest());
     ExpectAllKeys();
-    EXPECT_EQ(0u, Rewritten(Parallel(rewrites)));
-    EXPECT_EQ(files, Count(Outcome::kHasFilter));
+    // Nothing is done twice, and a filter of RocksDB's stays, whichever it is.
+    for (const char* again : {"bloomfilter:10", "ribbonfilter:10"}) {
+      ChangePolicy(again);
+      EXPECT_EQ(0u, Rewritten(Parallel(rewrites))) << again;
+      EXPECT_EQ(files, Count(Outcome::kHasFilter)) << again;
+    }
   }
 }
 
-// Where a policy of Protean designs the filters, in parallel and in a range.
-TEST_F(ReplaceFiltersTest, RedesignOfARangeInParallel) {
+// Where a policy of Protean designs the filters.
+TEST_F(ReplaceFiltersTest, RedesignInParallel) {
   UsePolicy(policy_);
   FillForWide();
   const std::vector<Query> close_again = Queries(/*close=*/true, 4);
   const double before = RateInDB(close_again);
   Run(Queries(/*close=*/true, 2));
-  RefreshOptions options = Parallel(4);
-  options.limit = keys_[kKeys / 5];
-  const auto files = FilesByName();
-  EXPECT_GT(Rewritten(options), 1u);
-  for (const RefreshedFile& file : result_.files) {
-    EXPECT_EQ(files.at(file.name).smallestkey < *options.limit,
-              file.outcome != Outcome::kNotSelected)
-        << file.name;
-  }
-  ExpectAllKeys();
   EXPECT_GT(Rewritten(Parallel(4)), 1u);
   EXPECT_EQ(result_.files_rewritten, Count(Outcome::kRewritten));
   EXPECT_EQ(0u, Count(Outcome::kBeingCompacted) + Count(Outcome::kFailed));
@@ -371,7 +331,7 @@ TEST_F(ReplaceFiltersTest, LimitsAndEnds) {
     EXPECT_GT(left, 0u);
     EXPECT_EQ(left, Rewritten(Parallel(rewrites)));
     EXPECT_EQ(NumFiles(), Policies()["ribbonfilter"]);
-    ExpectStockFilters();
+    ExpectAllKeys();
   }
 }
 

@@ -11,13 +11,11 @@
 #include "filter_policy/samples/query_file.h"
 #include "plugin/filter_properties.h"
 #include "rocksdb/file_system.h"
-#include "rocksdb/utilities/backup_engine.h"
 #include "table/seek/seek_decision.h"
 #include "tests/tools/tool_db.h"
 #include "tools/filter_replay.h"
 #include "tools/inspect_page.h"
 #include "tools/opened_db.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -103,9 +101,9 @@ TEST_F(ApplyTest, ThePrintedCallWorks) {
   EXPECT_EQ(0u, Disk().count("before_apply_0.options"));
 }
 
-// The queries that a policy starts with are in the OPTIONS file. A backup has a
-// copy of that, and the file that they come from is needed no longer.
-TEST_F(ApplyTest, SeedsAreInBackups) {
+// The queries that a policy starts with are in the OPTIONS file. A copy of the
+// DB has that, and the file that they come from is needed no longer.
+TEST_F(ApplyTest, SeedsAreInCopies) {
   Fill();
   Env* const env = Env::Default();
   const std::string seeds = path_ + ".seeds";
@@ -123,9 +121,7 @@ TEST_F(ApplyTest, SeedsAreInBackups) {
   ExpectHas(RunTool({"inspect", "--db=" + path_}).out, {" queries)"});
   ASSERT_OK(env->DeleteFile(seeds));
 
-  const std::string backup = path_ + "_backup";
-  const std::string restored = path_ + "_restored";
-  ASSERT_OK(env->CreateDirIfMissing(restored));
+  const std::string copy = path_ + "_copy";
   const auto open = [this](const std::string& folder) {
     Close();
     ASSERT_OK(
@@ -133,15 +129,8 @@ TEST_F(ApplyTest, SeedsAreInBackups) {
     ASSERT_OK(OpenDB(&db_, options_, folder, families_, &handles_));
   };
   open(path_);
-  {
-    std::unique_ptr<BackupEngine> engine;
-    BackupEngineOptions backups(backup);
-    backups.destroy_old_data = true;
-    ASSERT_OK(OpenAs<BackupEngine>(&engine, backups, env));
-    ASSERT_OK(engine->CreateNewBackup(db_.get()));
-    ASSERT_OK(engine->RestoreDBFromLatestBackup(restored, restored));
-  }
-  open(restored);
+  ASSERT_OK(MakeCheckpoint(db_.get(), copy));
+  open(copy);
   // A handful of keys would not be worth a look at samples.
   for (uint64_t i = 1; i < 2000; i += 100) {
     ASSERT_OK(db_->Put(WriteOptions(), KeyOf(i), "another value"));
@@ -168,10 +157,7 @@ TEST(OptionsDiffTest, Lines) {
 
 // ---- inspect ----
 
-class InspectTest : public ToolDBTest {
- protected:
-  std::string Db() const { return "--db=" + path_; }
-};
+class InspectTest : public ToolDBTest {};
 
 // The JSON in a page.
 Json DataOf(const std::string& page) {
@@ -180,45 +166,13 @@ Json DataOf(const std::string& page) {
   return Json::parse(page.substr(at, page.find("</script>", at) - at));
 }
 
-// The DB may be open, and change meanwhile.
-TEST_F(InspectTest, OfADBInUse) {
-  Fill();
-  Open();
-  ASSERT_OK(db_->Put(WriteOptions(), handles_[0], "a", "b"));
-  ASSERT_OK(db_->Flush(FlushOptions(), handles_[0]));
-  const ToolRun run = RunTool({"inspect", Db(), "--json"}).ExpectFine();
-  EXPECT_EQ(7u, run.Rows().size());
-  ASSERT_OK(db_->Put(WriteOptions(), handles_[0], "a", "c"));
-  std::string value;
-  ASSERT_OK(db_->Get(ReadOptions(), handles_[0], "a", &value));
-  Close();
-
-  // A file that the DB has deleted since the MANIFEST was read.
-  Target target;
-  const CommandText text = {"", "", "", "", ""};
-  Arguments arguments(text);
-  target.AddFlags(&arguments, text.by_default);
-  std::vector<std::string> operands;
-  ASSERT_OK(arguments.Parse({Db(), "--column_family=surf"}, &operands));
-  ASSERT_OK(target.Open(operands));
-  const TargetFamily& family = target.families.at(0);
-  Open();
-  ASSERT_OK(
-      db_->CompactRange(CompactRangeOptions(), handles_[1], nullptr, nullptr));
-  Close();
-  for (const TargetFile& file : family.files) {
-    EXPECT_TRUE(Env::Default()->FileExists(file.path).IsNotFound());
-    EXPECT_FALSE(target.IsMissing(family, file));
-  }
-}
-
 TEST_F(InspectTest, Page) {
   Fill();
   const std::string page = path_ + ".html";
   const std::string advice = path_ + ".advice";
   // Returns the data of a page with the rows of advise, if any.
   const auto inspect = [&](const std::string& rows) {
-    Keys arguments = {"inspect", Db(), "--html=" + page};
+    Keys arguments = {"inspect", "--db=" + path_, "--html=" + page};
     if (!rows.empty()) {
       EXPECT_OK(WriteStringToFile(Env::Default(), rows, advice));
       arguments.push_back("--advice=" + advice);

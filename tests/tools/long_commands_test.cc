@@ -12,11 +12,10 @@
 #include <atomic>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <functional>
 
-#include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_file.h"
-#include "filter_policy/samples/sample_store.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "tests/tools/tool_db.h"
@@ -90,8 +89,10 @@ class StoppedCommandsTest : public ToolDBTest {
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
-      Run(command, {slowly});
-      _exit(0);
+      const ToolRun run = Run(command, {slowly});
+      std::ofstream(told_ + ".out") << run.out;
+      std::ofstream(told_ + ".err") << run.err;
+      _exit(run.code);
     }
     int ended = 0;
     bool runs = true;
@@ -107,6 +108,15 @@ class StoppedCommandsTest : public ToolDBTest {
     EXPECT_EQ(signal == SIGKILL, WIFSIGNALED(ended));
     EXPECT_GE(done.size(), count);
     EXPECT_LT(done.size(), old.size());
+    if (signal != SIGKILL) {
+      // What has been done is told.
+      EXPECT_EQ(kCouldNot, WEXITSTATUS(ended));
+      ExpectHas(ContentsOf(told_ + ".err"), {"interrupted"});
+      ToolRun told;
+      told.out = ContentsOf(told_ + ".out");
+      EXPECT_EQ(done.size(), Count(told, "rewritten")) << told.out;
+      EXPECT_GT(Count(told, "not reached"), 0u) << told.out;
+    }
     bytes_left_ = 0;
     for (const std::string& file : FilesOf(families)) {
       if (done.count(file) > 0) continue;
@@ -124,42 +134,10 @@ class StoppedCommandsTest : public ToolDBTest {
 
   const std::string samples_file_ = path_ + ".samples";
   const std::vector<SampleQuery> queries_ = QueriesAboveKeys();
+  const std::string told_ = path_ + ".told";  // by a command that was ended
   uint64_t bytes_left_ = 0;      // to rewrite, when the command was ended
   std::string options_between_;  // at that time
 };
-
-TEST_F(StoppedCommandsTest, InterruptEndsThem) {
-  const std::string today = path_ + ".today";
-  ASSERT_OK(WriteQueryFile(Env::Default(), today, queries_));
-  for (const int signal : {SIGINT, SIGTERM}) {
-    for (const bool refreshes : {true, false}) {
-      SCOPED_TRACE(signal);
-      Anew([&] { refreshes ? FillWithSurfBase() : Fill(); });
-      const Keys& command = refreshes ? kRefresh : kRollback;
-      Keys more = {"--bytes_per_second=10K"};  // which takes ten seconds
-      if (refreshes) more.push_back("--samples=" + today);
-      SignalWhenCaught interrupter(signal);
-      const ToolRun run = Run(command, more);
-      interrupter.Join();
-      EXPECT_EQ(kCouldNot, run.code);
-      ExpectHas(run.err, {"interrupted"});
-      // What has been done is told.
-      EXPECT_GT(Count(run, "not reached"), 0u) << run.out;
-      const size_t files = refreshes ? 2 : 4;
-      EXPECT_LT(Count(run, "rewritten"), files) << run.out;
-      ExpectAllKeys(0);
-      const ToolRun again = Run(command).ExpectFine();
-      EXPECT_EQ(files, Count(again, "rewritten") + Count(run, "rewritten"));
-      if (refreshes) {
-        EXPECT_EQ(0u, Count(run, "rewritten"));
-        run.ExpectRefused({"interrupted"});
-        EXPECT_EQ(3u, run.Rows().size()) << run.out;
-      } else {
-        ExpectRolledBack();
-      }
-    }
-  }
-}
 
 TEST_F(StoppedCommandsTest, RefreshOfAllFilesGoesOn) {
   Family(0).target_file_size_base = 4 << 10;
@@ -190,17 +168,20 @@ TEST_F(StoppedCommandsTest, RefreshOfAllFilesGoesOn) {
   }
 }
 
-TEST_F(StoppedCommandsTest, RollbackGoesOnAfterKill) {
-  Fill();
-  const auto [done, run] =
-      GoOnAfter(SIGKILL, kRollback, "--bytes_per_second=60K",
-                {"default", "surf"}, /*count=*/1);
-  // Until the end, filters of either kind are in use.
-  ExpectHas(options_between_, {"[TableOptions/ProteanTable \"surf\"]"});
-  EXPECT_EQ(done.size(), Count(run, "has RocksDB's filter")) << run.out;
-  // How far it is.
-  ExpectHas(run.err, {" left\n"});
-  ExpectRolledBack();
+TEST_F(StoppedCommandsTest, RollbackGoesOn) {
+  for (const int signal : {SIGINT, SIGTERM, SIGKILL}) {
+    SCOPED_TRACE(signal);
+    Anew([this] { Fill(); });
+    const auto [done, run] =
+        GoOnAfter(signal, kRollback, "--bytes_per_second=60K",
+                  {"default", "surf"}, /*count=*/1);
+    // Until the end, filters of either kind are in use.
+    ExpectHas(options_between_, {"[TableOptions/ProteanTable \"surf\"]"});
+    EXPECT_EQ(done.size(), Count(run, "has RocksDB's filter")) << run.out;
+    // How far it is.
+    ExpectHas(run.err, {" left\n"});
+    ExpectRolledBack();
+  }
 }
 
 // A terminal shows how far commands are, and how long they will take.
@@ -316,7 +297,7 @@ class LiveTest : public ToolDBTest {
   std::unique_ptr<FilterRefresher> refresher_;
 };
 
-// What listens there may be anything, or end at any time.
+// What listens there may be anything, end at any time, or say nothing.
 TEST_F(LiveTest, OtherAnswers) {
   Fill();
   const int listener = Listen();
@@ -344,14 +325,7 @@ TEST_F(LiveTest, OtherAnswers) {
     }
   }
   answering.join();
-  close(listener);
-  unlink(socket_.c_str());
-}
-
-// A process that says nothing: the command can be ended.
-TEST_F(LiveTest, SilentProcess) {
-  Fill();
-  const int listener = Listen();
+  // A process that says nothing: the command can be ended.
   SignalWhenCaught signal(SIGTERM);
   Ask({"statistics"}).ExpectRefused({"interrupted"});
   signal.Join();
@@ -359,30 +333,24 @@ TEST_F(LiveTest, SilentProcess) {
   unlink(socket_.c_str());
 }
 
+// live.txt has a trial, a refresh and what the statistics say of it.
 TEST_F(LiveTest, RefreshIsReported) {
   FillForOthers();
   Serve();
-  EXPECT_EQ(2u,
-            Ask({"refresh", "--json", "--column_family=default", "--dry_run"})
-                .Rows()
-                .back()["files_rewritten"]);
-  const auto before = Files("default");
-  const ToolRun run =
-      Ask({"refresh", "--json", "--column_family=default"}).ExpectFine();
-  EXPECT_NE(before, Files("default"));
-  // The application learns of it, and the statistics have it, but not the
-  // trial.
+  const Json totals = Ask({"refresh", "--json", "--column_family=default"})
+                          .ExpectFine()
+                          .Rows()
+                          .back();
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    ASSERT_EQ(2u, reports_.size());
-    EXPECT_OK(reports_[1].first);
-    EXPECT_EQ(2u, reports_[1].second.files_rewritten);
+    ASSERT_EQ(1u, reports_.size());
+    EXPECT_OK(reports_[0].first);
+    EXPECT_EQ(2u, reports_[0].second.files_rewritten);
   }
-  const Json totals = run.Rows().back();
   const Json refresh = Ask({"statistics", "--json"}).Rows().at(0)["refresh"];
-  EXPECT_EQ(1u, refresh["runs"]);
-  EXPECT_EQ(totals["bytes_rewritten"], refresh["bytes_rewritten"]);
-  EXPECT_EQ(totals["bytes_read"], refresh["bytes_read"]);
+  for (const char* bytes : {"bytes_rewritten", "bytes_read"}) {
+    EXPECT_EQ(totals[bytes], refresh[bytes]);
+  }
   Ask({"refresh", "--limit=" + std::string(30000, '\xff')})
       .ExpectRefused({"shorter keys"});
   EndServing();
@@ -410,32 +378,6 @@ TEST_F(LiveTest, RefresherThatEnds) {
   ExpectHas(run.err, {"the process that has the DB open has ended the "
                       "refresh, most likely since it closes the DB"});
   EndServing();
-}
-
-// What the DB has sampled by itself is added to samples that are imported while
-// it is open.
-TEST_F(LiveTest, AnOpenDBAddsItsSamplesToAnImport) {
-  const std::string saved = path_ + ".samples";
-  const std::string imported = path_ + ".imported";
-  const std::vector<SampleQuery> queries = {{"a", "a", true}, {"b", "b", true}};
-  ASSERT_OK(WriteQueryFile(options_.env, imported, queries));
-  Fill();
-  Open();
-  ASSERT_EQ(kFine, RunTool({"samples", "import", "--db=" + path_,
-                            "--column_family=default", imported})
-                       .code);
-  const Options options = db_->GetOptions(handles_[0]);
-  ProteanPolicyOf(options)
-      ->Samples()
-      ->Queue(kDefaultColumnFamilyName, Env::Default(), /*logger=*/nullptr)
-      ->Add({"new", "new", true});
-  Close();
-  std::vector<SampleQuery> expected = queries;
-  expected.push_back({"new", "new", true});
-  std::vector<SampleQuery> read;
-  std::vector<std::string> refused;
-  ASSERT_OK(ReadQueryFile(options_.env, saved, &read, &refused));
-  EXPECT_EQ(expected, read);
 }
 
 // RocksDB, its copies of a DB, and instances that follow it leave the socket

@@ -42,6 +42,7 @@ RatedDesign::RatedDesign(const ProteusDesign& design, const LayerPlans& plans,
                          const KeyStatistics& statistics)
     : layers(design),
       alphabets(AlphabetsOf(design, statistics)),
+      has_keys(design.keys() != nullptr),
       points_ask_keys_alone(design.points_ask_keys_alone()),
       keys_rate(RateOfLayer(design, plans, design.keys())),
       first_rate(RateOfLayer(design, plans, design.outer())),
@@ -99,7 +100,9 @@ double RatedDesign::ProbabilityOfTwoSets(const LocatedQuery& query) const {
                        CountRight(query, alphabets, first, bits));
   // The filter tests no prefixes beyond its limit.
   if (tested > kMaxPrefixProbes) return 1;
-  const uint64_t between = regions - CountEnds(query, alphabets, first);
+  // The first and the last region count if they are possible.
+  const uint64_t between = regions - CountLeft(query, alphabets, first, first) -
+                           CountRight(query, alphabets, first, first);
   if (between > 0) {
     const uint64_t whole = alphabets.CountBelow(first, bits);
     const auto most = static_cast<uint64_t>((kMaxPrefixProbes - tested) /
@@ -122,6 +125,47 @@ double RatedDesign::ProbabilityOfPoints(const SharedShares& points) const {
     rate += (1 - reached) * first_rate * second_rate;
   }
   return keys_rate * rate;
+}
+
+PrefixTests RatedDesign::TestsOf(const LocatedQuery& query) const {
+  PrefixTests tests;
+  // Adds tests of prefixes that follow each other, which are made with this
+  // probability.
+  const auto add = [&tests](double probability, uint64_t prefixes) {
+    // Sets keep that many neighbors together (internals/proteus.md).
+    constexpr double kNeighbors = 64;
+    const auto tested =
+        static_cast<double>(std::min(prefixes, kMaxPrefixProbes));
+    tests.prefixes += probability * tested;
+    tests.runs += probability * std::ceil(tested / kNeighbors);
+  };
+  const uint32_t first = layers.first_bits;
+  const uint32_t bits = layers.inner.bits;
+  if (first > 0) {
+    const auto through = [&](uint32_t shared) {
+      return shared >= first ? 1 : first_rate;
+    };
+    const uint64_t regions = CountAll(query, alphabets, first);
+    add(1, regions);
+    if (regions <= 1) {
+      add(through(query.shared()), CountAll(query, alphabets, bits));
+    } else {
+      add(through(query.lo_shared), CountLeft(query, alphabets, first, bits));
+      add(through(query.hi_shared), CountRight(query, alphabets, first, bits));
+    }
+    return tests;
+  }
+  double asked = 1;
+  if (has_keys && query.is_point()) {
+    add(1, 1);
+    if (points_ask_keys_alone) return tests;
+    asked = keys_rate;
+  }
+  if (bits == 0 || query.shared() < layers.trie_bits) return tests;
+  uint64_t tested = 0;
+  LongestTested(query, layers, alphabets, &tested);
+  add(asked, tested);
+  return tests;
 }
 
 DesignRates RatesFrom(RateSums sums, const SharedShares& points, size_t step,
@@ -203,12 +247,12 @@ DesignRates CpfprModel::Average(const ProteusDesign& design,
 
 PrefixTests CpfprModel::CountTests(const ProteusDesign& design,
                                    const LayerPlans& plans, size_t step) const {
-  const ByteAlphabets& alphabets = AlphabetsOf(design, statistics_);
+  const RatedDesign rated(design, plans, statistics_);
   PrefixTests sum;
   double weights = 0;
   for (size_t i = 0; i < queries_.size(); i += step) {
     const LocatedQuery& query = queries_[i];
-    const PrefixTests tests = TestsOf(query, design, alphabets, plans);
+    const PrefixTests tests = rated.TestsOf(query);
     sum.prefixes += query.weight * tests.prefixes;
     sum.runs += query.weight * tests.runs;
     weights += query.weight;

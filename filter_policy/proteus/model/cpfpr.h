@@ -78,6 +78,14 @@ namespace ROCKSDB_NAMESPACE::protean {
 // with the one before it, passes only if all of them do: with the probability
 // p^m for m lengths, which then takes the place of p.
 
+// What a query asks of the sets of a design, which is most of the time that it
+// takes: tests of prefixes, and the runs of them: the first prefix of a run
+// takes longer than those that follow it.
+struct PrefixTests {
+  double prefixes = 0;
+  double runs = 0;
+};
+
 // A design whose sets have known rates. What it is made of must outlive it.
 struct RatedDesign {
   RatedDesign(const ProteusDesign& design, const LayerPlans& plans,
@@ -99,12 +107,16 @@ struct RatedDesign {
   // of this number of lengths, passes the last set.
   double AnyRunOf(uint32_t lengths, uint64_t runs) const;
 
+  // The average tests of a query, if all prefixes are tested.
+  PrefixTests TestsOf(const LocatedQuery& query) const;
+
   // Longer runs count as one of this number of lengths, whose probability is
   // next to nothing unless the set is useless.
   static constexpr size_t kLengths = 32;
 
   const PrefixLayers layers;
   const ByteAlphabets& alphabets;  // that its filter knows
+  const bool has_keys;
   const bool points_ask_keys_alone;
   const double keys_rate;    // of the set of whole keys; 1 for none
   const double first_rate;   // p1, of an outer set

@@ -3,7 +3,6 @@
 #include "filter_policy/proteus/model/prefix_counts.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -36,53 +35,6 @@ inline uint64_t CountBetween(const LocatedQuery& query,
 uint64_t BitsAfter(uint32_t bits, uint32_t from) {
   const uint32_t kept = bits - 8 * from;
   return kept >= 64 ? 0 : ~uint64_t{0} >> kept;
-}
-
-// Adds tests of `prefixes` prefixes that follow each other, which are made with
-// this probability.
-void AddRun(double probability, uint64_t prefixes, PrefixTests* tests) {
-  // Sets keep that many neighbors together (internals/proteus.md).
-  constexpr uint64_t kNeighbors = 64;
-  const uint64_t tested = std::min(prefixes, kMaxPrefixProbes);
-  tests->prefixes += probability * static_cast<double>(tested);
-  tests->runs += probability * std::ceil(static_cast<double>(tested) /
-                                         static_cast<double>(kNeighbors));
-}
-
-// The tests in an outer set and in the inner one.
-PrefixTests TestsOfTwoSets(const LocatedQuery& query,
-                           const PrefixLayers& layers,
-                           const ByteAlphabets& alphabets, double first_rate) {
-  const uint32_t first = layers.first_bits;
-  const uint32_t bits = layers.inner.bits;
-  const auto through = [&](uint32_t shared) {
-    return shared >= first ? 1 : first_rate;
-  };
-  PrefixTests tests;
-  const uint64_t regions = CountAll(query, alphabets, first);
-  AddRun(1, regions, &tests);
-  if (regions <= 1) {
-    AddRun(through(query.shared()), CountAll(query, alphabets, bits), &tests);
-  } else {
-    AddRun(through(query.lo_shared), CountLeft(query, alphabets, first, bits),
-           &tests);
-    AddRun(through(query.hi_shared), CountRight(query, alphabets, first, bits),
-           &tests);
-  }
-  return tests;
-}
-
-// The longest prefixes of a series of which not too many are tested, and how
-// many of them. A set of one length tests those of that length.
-uint32_t LongestTested(const LocatedQuery& query, const PrefixLayers& layers,
-                       const ByteAlphabets& alphabets, uint64_t* tested) {
-  uint32_t bits = layers.inner.LongestPrefix(query.bytes);
-  *tested = CountTested(query, alphabets, layers.trie_bits, bits);
-  while (bits > layers.inner.bits && *tested > kMaxPrefixProbes) {
-    bits -= layers.inner.stride;
-    *tested = CountTested(query, alphabets, layers.trie_bits, bits);
-  }
-  return bits;
 }
 
 // The number of lengths of which a prefix of `bits` bits and those that it
@@ -126,12 +78,6 @@ uint64_t CountRight(const LocatedQuery& query, const ByteAlphabets& alphabets,
   const uint64_t below = BitsAfter(first, query.bounds_shared / 8);
   return CountBetween(query, alphabets, query.hi_rest & ~below, query.hi_rest,
                       bits);
-}
-
-uint64_t CountEnds(const LocatedQuery& query, const ByteAlphabets& alphabets,
-                   uint32_t first) {
-  return CountBetween(query, alphabets, query.lo_rest, query.lo_rest, first) +
-         CountBetween(query, alphabets, query.hi_rest, query.hi_rest, first);
 }
 
 uint64_t HashesOf(const Layer& set, const KeyStatistics& statistics) {
@@ -190,32 +136,21 @@ uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most) {
   return high;
 }
 
-PrefixTests TestsOf(const LocatedQuery& query, const ProteusDesign& design,
-                    const ByteAlphabets& alphabets, const LayerPlans& plans) {
-  const PrefixLayers layers(design);
-  const double first_rate = plans.of[0].false_positive_rate;
-  if (layers.first_bits > 0) {
-    return TestsOfTwoSets(query, layers, alphabets, first_rate);
-  }
-  PrefixTests tests;
-  double asked = 1;
-  if (design.keys() != nullptr && query.is_point()) {
-    AddRun(1, 1, &tests);
-    if (design.points_ask_keys_alone()) return tests;
-    asked = first_rate;
-  }
-  if (layers.inner.bits == 0) return tests;
-  if (query.shared() < layers.trie_bits) return tests;
-  uint64_t tested = 0;
-  LongestTested(query, layers, alphabets, &tested);
-  AddRun(asked, tested, &tests);
-  return tests;
-}
-
 const ByteAlphabets& AlphabetsOf(const ProteusDesign& design,
                                  const KeyStatistics& statistics) {
   static const auto* const any = new ByteAlphabets;
   return design.stride() > 0 ? *any : statistics.alphabets();
+}
+
+uint32_t LongestTested(const LocatedQuery& query, const PrefixLayers& layers,
+                       const ByteAlphabets& alphabets, uint64_t* tested) {
+  uint32_t bits = layers.inner.LongestPrefix(query.bytes);
+  *tested = CountTested(query, alphabets, layers.trie_bits, bits);
+  while (bits > layers.inner.bits && *tested > kMaxPrefixProbes) {
+    bits -= layers.inner.stride;
+    *tested = CountTested(query, alphabets, layers.trie_bits, bits);
+  }
+  return bits;
 }
 
 bool PrefixesTestedByAll(const LocatedQuery& any, const PrefixLayers& layers,

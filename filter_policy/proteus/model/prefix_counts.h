@@ -36,14 +36,12 @@ uint64_t CountTested(const LocatedQuery& query, const ByteAlphabets& alphabets,
                      uint32_t first, uint32_t bits);
 
 // The prefixes below the first of the prefixes of `first` bits, |L|, and below
-// the last one, |R|; and how many of these two prefixes are possible.
+// the last one, |R|.
 // REQUIRES: the bounds lie below different ones
 uint64_t CountLeft(const LocatedQuery& query, const ByteAlphabets& alphabets,
                    uint32_t first, uint32_t bits);
 uint64_t CountRight(const LocatedQuery& query, const ByteAlphabets& alphabets,
                     uint32_t first, uint32_t bits);
-uint64_t CountEnds(const LocatedQuery& query, const ByteAlphabets& alphabets,
-                   uint32_t first);
 
 // A plan for each layer; that of a trie is none. A filter of a given size is
 // shared: the trie takes what it needs, a set with a share gets that, and the
@@ -76,19 +74,6 @@ LayerPlans UnitOf(const LayerPlans& both, bool second);
 // positive rate of at most `rate`, or `most` if there is none below.
 uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most);
 
-// What a query asks of the sets of a design, which is most of the time that it
-// takes: tests of prefixes, and the runs of them: the first prefix of a run
-// takes longer than those that follow it.
-struct PrefixTests {
-  double prefixes = 0;
-  double runs = 0;
-};
-
-// The average tests of a query, if all prefixes are tested. `alphabets` are
-// those that the filter knows, and the plans are those of the layers.
-PrefixTests TestsOf(const LocatedQuery& query, const ProteusDesign& design,
-                    const ByteAlphabets& alphabets, const LayerPlans& plans);
-
 // The lengths of the layers of prefixes; 0 for none.
 struct PrefixLayers {
   explicit PrefixLayers(const ProteusDesign& design)
@@ -106,6 +91,11 @@ struct PrefixLayers {
 // The alphabets that the filter of a design knows: a series has none.
 const ByteAlphabets& AlphabetsOf(const ProteusDesign& design,
                                  const KeyStatistics& statistics);
+
+// The longest prefixes of a series of which not too many are tested, and how
+// many of them. A set of one length tests those of that length.
+uint32_t LongestTested(const LocatedQuery& query, const PrefixLayers& layers,
+                       const ByteAlphabets& alphabets, uint64_t* tested);
 
 // The prefixes that a query tests in the inner set, after a trie or alone
 // (equations 1 and 5 of the Proteus paper), also in a series (design.h). The

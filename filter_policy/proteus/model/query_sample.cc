@@ -7,7 +7,6 @@
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
-#include <utility>
 
 #include "filter_policy/proteus/model/prefix_counts.h"
 
@@ -46,105 +45,25 @@ uint64_t MixWord(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 32;
 }
 
-// Puts queries into classes, in the order in which they come.
-class Classifier {
- public:
-  // `most` is the number of queries that may come.
-  explicit Classifier(size_t most) : class_places_(most), query_places_(most) {
-    queries_.reserve(most);
-    class_of_.reserve(most);
-  }
-
-  // Adds a query that counts in a sum.
-  void Add(const LocatedQuery& query, uint32_t sum) {
-    const uint64_t hash =
-        MixWord(MixWord(uint64_t{query.lo_shared} << 32 | query.hi_shared,
-                        uint64_t{query.bounds_shared} << 32 | query.bytes),
-                sum);
-    const uint32_t number = FindClass(query, sum, hash);
-    classes_[number].weight += query.weight;
-    uint32_t& place =
-        query_places_.Find(MixWord(MixWord(hash, query.lo_rest), query.hi_rest),
-                           [&](uint32_t other) {
-                             return class_of_[other] == number &&
-                                    queries_[other].lo_rest == query.lo_rest &&
-                                    queries_[other].hi_rest == query.hi_rest;
-                           });
-    if (place != Places::kNone) {
-      queries_[place].weight += query.weight;
-      return;
-    }
-    place = static_cast<uint32_t>(queries_.size());
-    queries_.push_back(query);
-    class_of_.push_back(number);
-  }
-
-  // Moves the classes to a sample, with the queries of each side by side.
-  void MoveTo(QuerySample* sample) {
-    const std::vector<uint32_t> order = Order();
-    std::vector<size_t> sizes(classes_.size());
-    for (uint32_t number : class_of_) sizes[number]++;
-    size_t place = sample->queries.size();
-    for (uint32_t number : order) {
-      classes_[number].begin = classes_[number].end = place;
-      place += sizes[number];
-    }
-    sample->queries.resize(place);
-    for (size_t i = 0; i < queries_.size(); i++) {
-      sample->queries[classes_[class_of_[i]].end++] = queries_[i];
-    }
-    for (uint32_t number : order) sample->classes.push_back(classes_[number]);
-  }
-
- private:
-  // The number of the class of a query, which is new if there is none.
-  uint32_t FindClass(const LocatedQuery& query, uint32_t sum, uint64_t hash) {
-    uint32_t& number = class_places_.Find(hash, [&](uint32_t other) {
-      const LocatedQuery& first = queries_[classes_[other].begin];
-      return first.lo_shared == query.lo_shared &&
-             first.hi_shared == query.hi_shared &&
-             first.bounds_shared == query.bounds_shared &&
-             first.bytes == query.bytes && classes_[other].sum == sum;
-    });
-    if (number == Places::kNone) {
-      number = static_cast<uint32_t>(classes_.size());
-      classes_.push_back({0, sum, queries_.size(), 0});
-    }
-    return number;
-  }
-
-  // Classes that most designs do not resolve come first: a sum over the classes
-  // is then known early to be large.
-  std::vector<uint32_t> Order() const {
-    std::vector<uint32_t> order(classes_.size());
-    std::iota(order.begin(), order.end(), 0);
-    const auto rank = [this](uint32_t number) {
-      const LocatedQuery& any = queries_[classes_[number].begin];
-      return std::make_tuple(any.bounds_shared, ~any.shared(), number);
-    };
-    std::sort(order.begin(), order.end(),
-              [&rank](uint32_t a, uint32_t b) { return rank(a) < rank(b); });
-    return order;
-  }
-
-  Places class_places_;
-  Places query_places_;
-  // Until they are moved, a class begins with the index of its first query
-  // among these.
-  std::vector<QueryClass> classes_;
-  std::vector<LocatedQuery> queries_;
-  std::vector<uint32_t> class_of_;  // the queries
-};
-
-// Adds the classes of every step-th of a model's queries in [begin, end).
+// Adds the classes of every step-th of a model's queries in [begin, end), with
+// the queries of each side by side.
 void AddClasses(const CpfprModel& model, size_t begin, size_t end,
                 bool are_points, QuerySample* sample) {
   if (begin == end) return;
   const size_t step = sample->step;
+  const size_t most = (end - begin + step - 1) / step;
+  Places class_places(most);
+  Places query_places(most);
+  // Both are in the order in which they come. A class begins with the index of
+  // its first query among these.
+  std::vector<QueryClass> classes;
+  std::vector<LocatedQuery> queries;
+  std::vector<uint32_t> class_of;  // the queries
+  queries.reserve(most);
+  class_of.reserve(most);
   // Bounds are looked at behind what they share, which does not tell queries
   // apart. With alphabets, all of the byte counts in which they part.
   const bool any_bytes = model.statistics().alphabets().AreAny();
-  Classifier classifier((end - begin + step - 1) / step);
   for (size_t i = begin; i < end; i += step) {
     LocatedQuery query = model.queries()[i];
     if (any_bytes && !query.is_point()) {
@@ -152,73 +71,62 @@ void AddClasses(const CpfprModel& model, size_t begin, size_t end,
       query.lo_rest &= behind;
       query.hi_rest &= behind;
     }
-    classifier.Add(
-        query, static_cast<uint32_t>(are_points ? kPointsSum : SumOf(query)));
-  }
-  classifier.MoveTo(sample);
-}
-
-// Adds up the weights of groups.
-class GroupFinder {
- public:
-  GroupFinder() { memset(usual_, 0xff, sizeof(usual_)); }
-
-  // Adds queries that test alike: one of them, and the weight of all.
-  void Add(const LocatedQuery& query, const TestedPrefixes& tested,
-           uint32_t sum, double weight) {
-    const QueryGroup group = {
-        std::min(tested.lengths, uint32_t{RatedDesign::kLengths}),
-        static_cast<uint32_t>(std::min(tested.prefixes, kManyPrefixes)), sum,
-        query.is_point(), 0};
-    const size_t index = IndexOf(group);
-    if (index == groups_.size()) groups_.push_back(group);
-    groups_[index].weight += weight;
-  }
-
-  std::vector<QueryGroup> TakeGroups() { return std::move(groups_); }
-
- private:
-  static constexpr uint32_t kNone = ~uint32_t{0};
-
-  // The index of a group, or the number of groups if it is new.
-  size_t IndexOf(const QueryGroup& group) {
-    const size_t next = groups_.size();
-    if (group.tested <= 1) {
-      uint32_t& known = usual_[group.lengths][group.tested][group.sum]
-                              [group.is_point ? 1 : 0];
-      if (known == kNone) known = static_cast<uint32_t>(next);
-      return known;
+    const auto sum =
+        static_cast<uint32_t>(are_points ? kPointsSum : SumOf(query));
+    const uint64_t hash =
+        MixWord(MixWord(uint64_t{query.lo_shared} << 32 | query.hi_shared,
+                        uint64_t{query.bounds_shared} << 32 | query.bytes),
+                sum);
+    uint32_t& number = class_places.Find(hash, [&](uint32_t other) {
+      const LocatedQuery& first = queries[classes[other].begin];
+      return first.lo_shared == query.lo_shared &&
+             first.hi_shared == query.hi_shared &&
+             first.bounds_shared == query.bounds_shared &&
+             first.bytes == query.bytes && classes[other].sum == sum;
+    });
+    if (number == Places::kNone) {
+      number = static_cast<uint32_t>(classes.size());
+      classes.push_back({0, sum, queries.size(), 0});
     }
-    const uint64_t key = uint64_t{group.tested} << 32 | group.lengths << 8 |
-                         group.sum << 1 | (group.is_point ? 1 : 0);
-    return others_.try_emplace(key, next).first->second;
+    classes[number].weight += query.weight;
+    uint32_t& place =
+        query_places.Find(MixWord(MixWord(hash, query.lo_rest), query.hi_rest),
+                          [&](uint32_t other) {
+                            return class_of[other] == number &&
+                                   queries[other].lo_rest == query.lo_rest &&
+                                   queries[other].hi_rest == query.hi_rest;
+                          });
+    if (place != Places::kNone) {
+      queries[place].weight += query.weight;
+      continue;
+    }
+    place = static_cast<uint32_t>(queries.size());
+    queries.push_back(query);
+    class_of.push_back(number);
   }
 
-  std::vector<QueryGroup> groups_;
-  // The indexes of the groups that test one prefix or none, which most queries
-  // do, by all that tells them apart; and those of the others.
-  uint32_t usual_[RatedDesign::kLengths + 1][2][kNumSums][2];
-  std::unordered_map<uint64_t, size_t> others_;
-};
-
-// The rates of the queries of a class, by weight, in a design of two sets.
-double RatesOfClass(const QuerySample& sample, const QueryClass& alike,
-                    const RatedDesign& rated) {
-  const LocatedQuery& any = sample.queries[alike.begin];
-  const uint32_t bits = rated.layers.inner.bits;
-  if (any.shared() >= bits) return alike.weight;
-  double rates = 0;
-  if (bits <= any.bounds_shared) {
-    // One prefix of each length is tested.
-    rates = alike.weight * rated.second_rate;
-    return any.shared() < rated.layers.first_bits ? rates * rated.first_rate
-                                                  : rates;
+  // Classes that most designs do not resolve come first: a sum over the classes
+  // is then known early to be large.
+  std::vector<uint32_t> order(classes.size());
+  std::iota(order.begin(), order.end(), 0);
+  const auto rank = [&](uint32_t number) {
+    const LocatedQuery& any = queries[classes[number].begin];
+    return std::make_tuple(any.bounds_shared, ~any.shared(), number);
+  };
+  std::sort(order.begin(), order.end(),
+            [&rank](uint32_t a, uint32_t b) { return rank(a) < rank(b); });
+  std::vector<size_t> sizes(classes.size());
+  for (uint32_t number : class_of) sizes[number]++;
+  size_t place = sample->queries.size();
+  for (uint32_t number : order) {
+    classes[number].begin = classes[number].end = place;
+    place += sizes[number];
   }
-  for (size_t i = alike.begin; i < alike.end; i++) {
-    const LocatedQuery& query = sample.queries[i];
-    rates += query.weight * rated.ProbabilityOfTwoSets(query);
+  sample->queries.resize(place);
+  for (size_t i = 0; i < queries.size(); i++) {
+    sample->queries[classes[class_of[i]].end++] = queries[i];
   }
-  return rates;
+  for (uint32_t number : order) sample->classes.push_back(classes[number]);
 }
 
 }  // namespace
@@ -260,22 +168,48 @@ QueryGroups MakeQueryGroups(const CpfprModel& model, const QuerySample& sample,
   if (end == 0) return found;
   const ByteAlphabets& alphabets = AlphabetsOf(design, model.statistics());
   const PrefixLayers layers(design);
-  GroupFinder finder;
+  std::vector<QueryGroup>& groups = found.groups;
+  // The indexes of the groups that test one prefix or none, which most queries
+  // do, by all that tells them apart; and those of the others.
+  constexpr uint32_t kNone = ~uint32_t{0};
+  uint32_t usual[RatedDesign::kLengths + 1][2][kNumSums][2];
+  memset(usual, 0xff, sizeof(usual));
+  std::unordered_map<uint64_t, size_t> others;
+  // Adds queries that test alike: one of them, and the weight of all.
+  const auto add = [&](const LocatedQuery& query, const TestedPrefixes& tested,
+                       uint32_t sum, double weight) {
+    const QueryGroup group = {
+        std::min(tested.lengths, uint32_t{RatedDesign::kLengths}),
+        static_cast<uint32_t>(std::min(tested.prefixes, kManyPrefixes)), sum,
+        query.is_point(), 0};
+    const size_t point = group.is_point ? 1 : 0;
+    size_t index = groups.size();
+    if (group.tested <= 1) {
+      uint32_t& known = usual[group.lengths][group.tested][sum][point];
+      if (known == kNone) known = static_cast<uint32_t>(index);
+      index = known;
+    } else {
+      const uint64_t key =
+          uint64_t{group.tested} << 32 | group.lengths << 8 | sum << 1 | point;
+      index = others.try_emplace(key, index).first->second;
+    }
+    if (index == groups.size()) groups.push_back(group);
+    groups[index].weight += weight;
+  };
   for (size_t i = 0; i < end; i++) {
     const QueryClass& alike = sample.classes[i];
     const LocatedQuery& any = sample.queries[alike.begin];
     TestedPrefixes tested = {};
     if (PrefixesTestedByAll(any, layers, &tested)) {
-      finder.Add(any, tested, alike.sum, alike.weight);
+      add(any, tested, alike.sum, alike.weight);
       continue;
     }
     for (size_t j = alike.begin; j < alike.end; j++) {
       const LocatedQuery& query = sample.queries[j];
-      finder.Add(query, PrefixesTestedBy(query, layers, alphabets), alike.sum,
-                 query.weight);
+      add(query, PrefixesTestedBy(query, layers, alphabets), alike.sum,
+          query.weight);
     }
   }
-  found.groups = finder.TakeGroups();
   return found;
 }
 
@@ -300,13 +234,27 @@ DesignRates RatesOfTwoSets(const CpfprModel& model, const QuerySample& sample,
                            const ProteusDesign& design, const LayerPlans& plans,
                            double most) {
   const RatedDesign rated(design, plans, model.statistics());
+  const uint32_t bits = rated.layers.inner.bits;
   const double total = sample.shared.total();
   const double most_weight = most * total;
   RateSums sums;
   double found = 0;
   for (size_t i = 0; i < sample.num_before_points; i++) {
     const QueryClass& alike = sample.classes[i];
-    const double rates = RatesOfClass(sample, alike, rated);
+    const LocatedQuery& any = sample.queries[alike.begin];
+    double rates = 0;  // of its queries, by weight
+    if (any.shared() >= bits) {
+      rates = alike.weight;
+    } else if (bits <= any.bounds_shared) {
+      // One prefix of each length is tested.
+      rates = alike.weight * rated.second_rate;
+      if (any.shared() < rated.layers.first_bits) rates *= rated.first_rate;
+    } else {
+      for (size_t q = alike.begin; q < alike.end; q++) {
+        const LocatedQuery& query = sample.queries[q];
+        rates += query.weight * rated.ProbabilityOfTwoSets(query);
+      }
+    }
     sums[alike.sum].Add({rates, alike.weight});
     found += rates;
     if (found > most_weight) return {found / total, 0, 0};

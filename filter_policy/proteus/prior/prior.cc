@@ -27,34 +27,12 @@ constexpr size_t kMaxBesideSamples = 32;
 // The factor for queries with a promise, since that is a low rate.
 constexpr double kPartsOfPromise = 4;
 
-// The usual number of queries of a kind.
-size_t QueriesOfKind(size_t num_keys, size_t num_samples) {
-  return std::min(
-      {std::max(num_keys / kKeysPerQuery, kMinOfKind),
-       kMaxOfKindPerKey * num_keys,
-       num_samples < kManySamples ? kMaxOfKind : kMaxBesideSamples});
-}
-
 // A key in whose place a query may be, and the bits that it shares with the
 // nearer of its neighbors.
 struct PlaceOfKey {
   uint32_t level;
   size_t index;
 };
-
-// Keys from all of `count` parts of the file, those first that share most.
-std::vector<PlaceOfKey> FindPlaces(size_t count, PriorSource* source) {
-  std::vector<PlaceOfKey> places;
-  for (size_t i = 0; i < count; i++) {
-    const size_t index = source->random.IndexIn(i, count, source->keys.size());
-    places.push_back({SharedWithNeighbors(source->keys, index), index});
-  }
-  std::stable_sort(places.begin(), places.end(),
-                   [](const PlaceOfKey& a, const PlaceOfKey& b) {
-                     return a.level > b.level;
-                   });
-  return places;
-}
 
 // A kind of queries for keys of a form.
 struct QueryKind {
@@ -97,7 +75,10 @@ class PriorMixture {
   PriorMixture(const KeyStore& keys, const KeyStatistics& statistics,
                size_t num_samples, bool prefixes_only)
       : source_(keys, statistics, prefixes_only),
-        of_kind_(QueriesOfKind(keys.size(), num_samples)) {}
+        of_kind_(std::min(
+            {std::max(keys.size() / kKeysPerQuery, kMinOfKind),
+             kMaxOfKindPerKey * keys.size(),
+             num_samples < kManySamples ? kMaxOfKind : kMaxBesideSamples})) {}
 
   std::vector<LocatedQuery> Make() {
     AddPointsAlike(2);
@@ -163,7 +144,19 @@ class PriorMixture {
   // number, and has less weight.
   void AddInPlace(const QueryKind& kind) {
     constexpr size_t kMoreKeys = 8;
-    if (places_.empty()) places_ = FindPlaces(kMoreKeys * of_kind_, &source_);
+    // Keys from all parts of the file, those first that share most.
+    if (places_.empty()) {
+      const size_t parts = kMoreKeys * of_kind_;
+      for (size_t i = 0; i < parts; i++) {
+        const size_t index =
+            source_.random.IndexIn(i, parts, source_.keys.size());
+        places_.push_back({SharedWithNeighbors(source_.keys, index), index});
+      }
+      std::stable_sort(places_.begin(), places_.end(),
+                       [](const PlaceOfKey& a, const PlaceOfKey& b) {
+                         return a.level > b.level;
+                       });
+    }
     const size_t count = CountOf(kind.parts);
     const size_t closest = count / 4;
     const size_t step = (places_.size() - closest) / (count - closest);
@@ -248,7 +241,7 @@ class PriorMixture {
   }
 
   PriorSource source_;
-  const size_t of_kind_;
+  const size_t of_kind_;  // the usual number of queries of a kind
   std::vector<LocatedQuery> queries_;
   std::vector<PlaceOfKey> places_;
   double all_ = 0;    // the weight of all kinds so far

@@ -5,24 +5,9 @@
 //  like none of the samples.
 //
 //  Only the keys are known. So the queries are made from the keys, as a mixture
-//  of what applications ask, all of it empty:
-//
-//    alike    a point, or the beginning of a range, that is drawn as the keys
-//             were: a key of the file, which counts as absent while this query
-//             is analyzed ("leave one out")
-//    behind   a little after a key of the file, or a key with a byte of another
-//             one; in text, also with a byte more or less. In printed keys,
-//             digits are counted up
-//    spread   anywhere between the first and the last key
-//    field    all keys with the first fields of a key, which all count as
-//             absent
-//
-//  A query in place of a key stands for all keys that share as much with their
-//  neighbors, and has their weight. Ranges have all lengths from one to the
-//  distance of the keys around them, and all orders of magnitude are equally
-//  likely: the prior is robust rather than sure. The weight of each kind is in
-//  prior.cc; docs/internals/proteus.md tells why, and
-//  docs/results/first_file.md and docs/results/engine.md what was measured.
+//  of what applications ask, all of it empty: docs/internals/proteus.md has the
+//  kinds and their weights, and tells why. docs/results/first_file.md and
+//  docs/results/engine.md tell what was measured.
 //
 //  The prior depends on the keys alone: equal keys give equal priors.
 
@@ -31,8 +16,7 @@
 #include <optional>
 #include <vector>
 
-#include "filter_policy/proteus/key_store.h"
-#include "filter_policy/proteus/model/located_queries.h"
+#include "filter_policy/proteus/model/cpfpr.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -53,6 +37,13 @@ class FilePrior {
       : keys_(keys), statistics_(statistics), prefixes_only_(prefixes_only) {}
 
   void MakeFor(size_t num_samples);
+  // The model of these samples, each of this weight, and of the prior.
+  CpfprModel ModelOf(const std::vector<SampleQuery>& samples,
+                     double weight) const {
+    return CpfprModel(keys_, statistics_, samples, queries_, prefixes_only_,
+                      weight);
+  }
+  const KeyStatistics& statistics() const { return statistics_; }
   // None before MakeFor.
   const std::vector<LocatedQuery>& queries() const { return queries_; }
 

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "filter_policy/amq/bloom.h"
 #include "filter_policy/proteus/prior/prior.h"
 #include "util/bloom_impl.h"
 
@@ -96,7 +95,7 @@ bool DesignJudge::Evaluate(uint64_t bytes, size_t num_queries,
   const ProteusDesign& design = candidate->design;
   const LayerPlans plans = Plan(*candidate, bytes);
   candidate->fpr = std::numeric_limits<double>::infinity();
-  double build_nanos = BuildNanosOfTrie(design);
+  double build_nanos = design.trie_bits() > 0 ? kTrieBuildNanos : 0;
   for (size_t i = 0; i < design.size(); i++) {
     const AmqPlan& plan = plans.of[i];
     if (!design[i].is_set()) continue;
@@ -128,7 +127,7 @@ void DesignJudge::CountTests(uint64_t bytes, DesignCandidate* candidate) const {
 double DesignJudge::PromisedRate(uint64_t bytes) const {
   // The rate of a design is an estimate from a few queries.
   constexpr double kPromiseSafety = 0.9;
-  const auto [rate, is_new] = known_.promised_rates.try_emplace(bytes);
+  const auto [rate, is_new] = promised_rates_.try_emplace(bytes);
   if (is_new) {
     rate->second = kPromiseSafety * BloomRate(bytes, statistics_.num_keys());
   }
@@ -146,20 +145,20 @@ double DesignJudge::Penalty(double promised_rate, uint64_t bytes) const {
 
 KeyStatistics::TrieSize DesignJudge::SizeOfTrie(uint32_t bits,
                                                 uint64_t bytes) const {
-  const auto [size, is_new] = known_.tries.try_emplace({bits, bytes});
+  const auto [size, is_new] = tries_.try_emplace({bits, bytes});
   if (is_new) size->second = statistics_.SizeOfTrie(bits, bytes);
   return size->second;
 }
 
 const QuerySample& DesignJudge::SampleOf(size_t step) const {
-  const auto [found, is_new] = known_.samples.try_emplace(step);
+  const auto [found, is_new] = samples_.try_emplace(step);
   if (is_new) found->second = MakeQuerySample(model_, step);
   return found->second;
 }
 
 const QueryGroups& DesignJudge::GroupsOf(const ProteusDesign& design,
                                          size_t step) const {
-  const auto [found, is_new] = known_.groups.try_emplace(
+  const auto [found, is_new] = groups_.try_emplace(
       {step, design.trie_bits(), design.prefix_bits(), design.stride()});
   if (is_new) found->second = MakeQueryGroups(model_, SampleOf(step), design);
   return found->second;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -90,6 +91,13 @@ constexpr size_t kRaceQueries = 2048;
 constexpr double kUselessRate = 0.9;
 constexpr size_t kAllQueries = std::numeric_limits<size_t>::max();
 
+// Twice the standard error of a rate on so many queries. Penalties make rates
+// more than one where nothing keeps the promise.
+inline double TwoStandardErrors(double rate, size_t queries) {
+  rate = std::min(rate, 1.0);
+  return 2 * std::sqrt(rate * (1 - rate) / static_cast<double>(queries));
+}
+
 class DesignJudge {
  public:
   // The model must outlive it.
@@ -102,14 +110,10 @@ class DesignJudge {
   // and false returned.
   bool Evaluate(uint64_t bytes, size_t num_queries, DesignCandidate* candidate,
                 double most = std::numeric_limits<double>::infinity()) const;
-  // The time to build a set of that number of hashes, and that of the design's
-  // trie, if it has one, for each key.
+  // The time to build a set of that number of hashes, for each key.
   double BuildNanosOfSet(AmqKind kind, uint64_t hashes) const {
     return FindAmqType(kind)->build_nanos * static_cast<double>(hashes) /
            static_cast<double>(statistics_.num_keys());
-  }
-  static double BuildNanosOfTrie(const ProteusDesign& design) {
-    return design.trie_bits() > 0 ? kTrieBuildNanos : 0;
   }
   // Sets what a query tests, which else is only roughly known.
   void CountTests(uint64_t bytes, DesignCandidate* candidate) const;
@@ -145,17 +149,14 @@ class DesignJudge {
   const KeyStatistics& statistics_;
   // The share of the prior among all queries, if any of it is promised.
   double promises_ = 0;
-  // What has been computed, for the next designs.
-  struct Known {
-    // Keys are the number of bytes, or the depth and the number of bytes.
-    std::map<uint64_t, double> promised_rates;
-    std::map<std::pair<uint32_t, uint64_t>, KeyStatistics::TrieSize> tries;
-    // The key is the step.
-    std::map<size_t, QuerySample> samples;
-    // The keys are the step and the lengths.
-    std::map<std::array<size_t, 4>, QueryGroups> groups;
-  };
-  mutable Known known_;
+  // What has been computed, for the next designs: by the number of bytes, by
+  // the depth and the number of bytes, by the step, and by that and the
+  // lengths.
+  mutable std::map<uint64_t, double> promised_rates_;
+  mutable std::map<std::pair<uint32_t, uint64_t>, KeyStatistics::TrieSize>
+      tries_;
+  mutable std::map<size_t, QuerySample> samples_;
+  mutable std::map<std::array<size_t, 4>, QueryGroups> groups_;
 };
 
 // At most `most` lengths of prefixes, evenly spread from `first` to `last`.

@@ -3,7 +3,6 @@
 #include "filter_policy/proteus/search/design_search.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -12,9 +11,15 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes,
                                    bool allow_tries) const {
   if (promising_ > 0) return ChooseBesideKeys(space, bytes, allow_tries);
   std::vector<DesignCandidate> found;
+  // A set of whole keys, as in a plain Bloom filter, however long the keys are.
+  const auto add_whole_keys = [&] {
+    const size_t size = std::max<size_t>(statistics_.longest_key(), 1);
+    AddOfEachKind(Layer::Prefixes(static_cast<uint32_t>(8 * size)),
+                  /*key_share=*/0, /*tests=*/1, bytes, kAllQueries, &found);
+  };
   if (model_.queries().empty()) {
     // There is nothing to go by: all bits of the keys are the same, say.
-    AddWholeKeys(bytes, &found);
+    add_whole_keys();
     return found.front().design;
   }
   const std::vector<uint32_t> tries =
@@ -48,7 +53,7 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes,
     SearchSeries(bytes, /*key_share=*/0, &found);
     if (allow_key_sets_) SearchSeries(bytes, /*key_share=*/0.5, &found);
   }
-  if (statistics_.longest_key() > max_bits / 8) AddWholeKeys(bytes, &found);
+  if (statistics_.longest_key() > max_bits / 8) add_whole_keys();
   // Proteus may also be 2PBF if nothing else is good.
   constexpr double kGood = 0.002;
   double least = 1;
@@ -81,18 +86,16 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes,
   return BestWithin(found, demand_.MaxRateForTime(), demand_).design;
 }
 
-// A set of whole keys, as in a plain Bloom filter, however long the keys are.
-void DesignSearch::AddWholeKeys(uint64_t bytes,
-                                std::vector<DesignCandidate>* found) const {
+void DesignSearch::AddOfEachKind(const Layer& layer, double key_share,
+                                 double tests, uint64_t bytes,
+                                 size_t num_queries,
+                                 std::vector<DesignCandidate>* found) const {
   for (AmqKind kind : kinds_) {
-    DesignCandidate candidate;
-    candidate.design = {
-        {Layer::Prefixes(static_cast<uint32_t>(
-            8 * std::max<size_t>(statistics_.longest_key(), 1)))},
-        kind};
-    candidate.TestApart(1);
-    judge_.Evaluate(bytes, kAllQueries, &candidate);
-    found->push_back(candidate);
+    DesignCandidate& candidate = found->emplace_back();
+    candidate.design = {{layer}, kind};
+    if (key_share > 0) candidate.design.AddKeys(key_share);
+    candidate.TestApart(tests);
+    judge_.Evaluate(bytes, num_queries, &candidate);
   }
 }
 
@@ -106,11 +109,8 @@ void DesignSearch::Race(uint64_t bytes,
     judge_.Evaluate(bytes, kRaceQueries, &candidate);
     best = std::min(best, candidate.fpr);
   }
-  // Twice the standard error of a rate.
-  const double rate = std::min(best, 1.0);
-  const double error =
-      2 * std::sqrt(rate * (1 - rate) / static_cast<double>(kRaceQueries));
-  const double most = best + demand_.MaxRateForTime() + error;
+  const double most =
+      best + demand_.MaxRateForTime() + TwoStandardErrors(best, kRaceQueries);
   found->erase(
       std::remove_if(found->begin(), found->end(),
                      [&](const DesignCandidate& c) { return c.fpr > most; }),
@@ -225,15 +225,8 @@ void DesignSearch::SearchSeries(uint64_t bytes, double key_share,
   const uint32_t spacing = std::max<uint32_t>(1, longest / 24);
   for (uint32_t stride : kStrides) {
     for (uint32_t first = 1; first < longest; first += spacing) {
-      DesignCandidate candidate;
-      candidate.design.Add(Layer::Series(8 * first, 8 * stride));
-      if (key_share > 0) candidate.design.AddKeys(key_share);
-      candidate.TestApart(kUsualPrefixes);
-      for (AmqKind kind : kinds_) {
-        candidate.design.amq = kind;
-        judge_.Evaluate(bytes, kGridQueries, &candidate);
-        series.push_back(candidate);
-      }
+      AddOfEachKind(Layer::Series(8 * first, 8 * stride), key_share,
+                    kUsualPrefixes, bytes, kGridQueries, &series);
     }
   }
   KeepBest(kSeriesStarts, demand_, &series);

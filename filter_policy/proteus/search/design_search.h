@@ -1,29 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The search for the best design (Proteus paper, section 4.3).
+//  The search for the best design (Proteus paper, section 4.3): a race before
+//  one judge (DesignJudge, design_judge.h), which docs/internals/proteus.md
+//  tells in full ("How the design is chosen").
 //
-//  The paper has one form of designs, a trie and a set, and its algorithm 1
-//  computes the rates of all pairs (l1, l2). Here are more forms (design.h),
-//  two kinds of sets, and the memory may be shared in several ways: millions of
-//  designs, of which each takes a sum over the sample to judge. So the search
-//  is a race before one judge (DesignJudge, design_judge.h):
-//
-//    1. Each form has a function that makes a list of its candidates and leaves
-//       the best of them: all pairs, as in algorithm 1 (SearchPairs); series
-//       and pairs of sets, from a coarse grid (SearchSeries, SearchTwoSets);
-//       and the best of all with a set of whole keys in front (AddKeySets).
+//    1. Each form of designs has a function that makes a list of its candidates
+//       and leaves the best of them: all pairs, as in algorithm 1 (SearchPairs);
+//       series and pairs of sets, from a coarse grid (SearchSeries,
+//       SearchTwoSets); and the best of all with a set of whole keys in front
+//       (AddKeySets).
 //    2. The best, by rate and by cost, meet 2,048 queries, and those that these
 //       do not tell apart meet all (Race).
 //
-//  Three things make it fast enough for a compaction: a query is entered where
-//  the pairs begin to which it is the same (pair_search.cc); equal queries
-//  count once, and those that designs of the same lengths test alike do
-//  (QuerySample); and queries that share a whole prefix with a key are false
-//  positives for certain, which drops what cannot be among the best.
-//
-//  Among designs that are nearly as good as the best one, the time of a query
-//  and the time to build decide too: at the price of a false positive, and for
-//  the queries that the file is to be asked (query_demand.h).
 //  docs/results/constants.md tells what halving and doubling each constant of
 //  the search does (scripts/constants_table.py).
 
@@ -86,7 +74,11 @@ class DesignSearch {
     if (demand_.price < kUsualPrice) judge_.CountTests(bytes, candidate);
   }
   void Race(uint64_t bytes, std::vector<DesignCandidate>* found) const;
-  void AddWholeKeys(uint64_t bytes, std::vector<DesignCandidate>* found) const;
+  // Adds a layer with each kind of sets, behind a set of whole keys if these
+  // have a share. A query tests so many prefixes, roughly.
+  void AddOfEachKind(const Layer& layer, double key_share, double tests,
+                     uint64_t bytes, size_t num_queries,
+                     std::vector<DesignCandidate>* found) const;
   // Adds designs, each with a set of whole keys in these shares of the memory
   // of its sets.
   void AddKeySets(const std::vector<DesignCandidate>& designs,

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "filter_policy/proteus/model/prefix_counts.h"
 #include "filter_policy/proteus/search/design_judge.h"
@@ -40,9 +41,14 @@ size_t EndOf(const std::vector<uint32_t>& lengths, uint32_t bits) {
 // each.
 class PairCounts {
  public:
-  // Bin i is for queries that test a number of prefixes in [2^(i-1), 2^i).
+  // Bin i is for queries that test a number of prefixes in [2^(i-1), 2^i), past
+  // the bits that their bounds share. Two bins have the weights of other
+  // queries: those that test one prefix, since their bounds share its bits; and
+  // those that would test too many, and are let through.
   static constexpr size_t kBins = 11;
   static_assert(kMaxPrefixProbes < 1 << (kBins - 1));
+  static constexpr size_t kSingle = 0;
+  static constexpr size_t kTooMany = kBins;
   struct Bin {
     double prefixes = 0;  // that all of its queries test, by weight
     double queries = 0;   // their weight
@@ -54,9 +60,7 @@ class PairCounts {
              const std::vector<uint32_t>& first_lengths,
              const std::vector<uint32_t>& lengths)
       : num_lengths_(lengths.size()),
-        bins_((first_lengths.size() + 1) * num_lengths_ * kBins),
-        single_((first_lengths.size() + 1) * row_size()),
-        too_many_((first_lengths.size() + 1) * row_size()) {
+        bins_((first_lengths.size() + 1) * row_size()) {
     for (size_t c = 0; c < sample.num_before_points; c++) {
       const QueryClass& alike = sample.classes[c];
       const LocatedQuery& any = sample.queries[alike.begin];
@@ -66,17 +70,18 @@ class PairCounts {
       const size_t end_first = EndOf(first_lengths, any.shared());
       // While both bounds are below one prefix of the first length, that length
       // does not matter.
-      const size_t end_common =
-          std::min(end_first, EndOf(first_lengths, any.bounds_shared));
-      Enter({0, end_common}, begin_length, end_single, alike.weight, &single_);
+      const Rows common = {
+          0, std::min(end_first, EndOf(first_lengths, any.bounds_shared))};
+      Enter(common, begin_length, kSingle, 0, alike.weight);
+      Enter(common, end_single, kSingle, 0, -alike.weight);
       for (size_t q = alike.begin; q < alike.end; q++) {
         const LocatedQuery& query = sample.queries[q];
-        if (end_common > 0) {
-          CountFrom({0, end_common}, end_single, query.weight, [&](size_t j) {
+        if (common.end > 0) {
+          CountFrom(common, end_single, query.weight, [&](size_t j) {
             return CountAll(query, alphabets, lengths[j]);
           });
         }
-        for (size_t i = end_common; i < end_first; i++) {
+        for (size_t i = common.end; i < end_first; i++) {
           CountFrom({i, i + 1},
                     std::max(end_single, EndOf(lengths, first_lengths[i])),
                     query.weight, [&](size_t j) {
@@ -89,41 +94,35 @@ class PairCounts {
     SumUp(first_lengths.size());
   }
 
-  // The functions below take the indexes of a first length and of a length.
-
-  // The bins of the queries that test prefixes past the bits that their bounds
-  // share.
+  // The bins at the indexes of a first length and of a length.
   const Bin* BinsOf(size_t first, size_t length) const {
-    return &bins_[(first * num_lengths_ + length) * kBins];
+    return &bins_[first * row_size() + length * kAllBins];
   }
-  // The weight of the queries that test one prefix, since their bounds share
-  // its bits.
-  double SingleOf(size_t first, size_t length) const {
-    return WithoutRounding(single_[first * row_size() + length]);
-  }
-  // The weight of the queries that would test too many, and are let through.
-  double TooManyOf(size_t first, size_t length) const {
-    return WithoutRounding(too_many_[first * row_size() + length]);
+  double WeightOf(size_t first, size_t length, size_t bin) const {
+    return WithoutRounding(BinsOf(first, length)[bin].queries);
   }
 
  private:
+  static constexpr size_t kAllBins = kBins + 1;
   // Indexes of successive first lengths.
   struct Rows {
     size_t begin;
     size_t end;
   };
 
-  size_t row_size() const { return num_lengths_ + 1; }
+  size_t row_size() const { return num_lengths_ * kAllBins; }
 
-  // Enters queries in `sums` at the lengths from `begin` to before `end`.
-  void Enter(Rows rows, size_t begin, size_t end, double weight,
-             std::vector<double>* sums) const {
-    double* const first = &(*sums)[rows.begin * row_size()];
-    double* const past = &(*sums)[rows.end * row_size()];
-    first[begin] += weight;
-    first[end] -= weight;
-    past[begin] -= weight;
-    past[end] += weight;
+  // Enters queries in a bin at a length, if it is one of the lengths.
+  void Enter(Rows rows, size_t length, size_t bin, double prefixes,
+             double weight) {
+    if (length == num_lengths_) return;
+    Bin* const column = &bins_[length * kAllBins + bin];
+    Bin& enter = column[rows.begin * row_size()];
+    enter.prefixes += prefixes;
+    enter.queries += weight;
+    Bin& leave = column[rows.end * row_size()];
+    leave.prefixes -= prefixes;
+    leave.queries -= weight;
   }
 
   // Counts the prefixes of a query, number_of(j) at the length of index j, from
@@ -134,46 +133,34 @@ class PairCounts {
     for (size_t j = begin; j < num_lengths_; j++) {
       const uint64_t prefixes = number_of(j);
       if (prefixes > kMaxPrefixProbes) {
-        Enter(rows, j, num_lengths_, weight, &too_many_);
-        return;
+        return Enter(rows, j, kTooMany, 0, weight);
       }
       if (prefixes == 0) continue;
-      const size_t bin = j * kBins + BitsFor(prefixes);
-      const double all = weight * static_cast<double>(prefixes);
-      Bin& enter = bins_[rows.begin * num_lengths_ * kBins + bin];
-      enter.prefixes += all;
-      enter.queries += weight;
-      Bin& leave = bins_[rows.end * num_lengths_ * kBins + bin];
-      leave.prefixes -= all;
-      leave.queries -= weight;
+      Enter(rows, j, BitsFor(prefixes), weight * static_cast<double>(prefixes),
+            weight);
     }
   }
 
   // Adds to each first length what was entered at those before it and, in the
-  // two vectors of sums, to each length what was entered at the shorter ones.
+  // two bins of weights, to each length what was entered at the shorter ones.
   void SumUp(size_t num_first) {
-    const size_t row_of_bins = num_lengths_ * kBins;
-    for (size_t k = row_of_bins; k < num_first * row_of_bins; k++) {
-      bins_[k].prefixes += bins_[k - row_of_bins].prefixes;
-      bins_[k].queries += bins_[k - row_of_bins].queries;
+    for (size_t k = row_size(); k < num_first * row_size(); k++) {
+      bins_[k].prefixes += bins_[k - row_size()].prefixes;
+      bins_[k].queries += bins_[k - row_size()].queries;
     }
-    for (std::vector<double>* sums : {&single_, &too_many_}) {
-      for (size_t k = row_size(); k < num_first * row_size(); k++) {
-        (*sums)[k] += (*sums)[k - row_size()];
-      }
-      for (size_t i = 0; i < num_first; i++) {
-        double* const row = &(*sums)[i * row_size()];
-        for (size_t j = 1; j < num_lengths_; j++) row[j] += row[j - 1];
+    for (size_t cell = 0; cell < num_first * num_lengths_; cell++) {
+      if (cell % num_lengths_ == 0) continue;
+      for (size_t bin : {kSingle, kTooMany}) {
+        const size_t k = cell * kAllBins + bin;
+        bins_[k].queries += bins_[k - kAllBins].queries;
       }
     }
   }
 
   const size_t num_lengths_;
-  // Each vector has a row for each first length, and one more, where the
-  // queries of the last ones are taken off.
+  // A row for each first length, and one more, where the queries of the last
+  // ones are taken off.
   std::vector<Bin> bins_;
-  std::vector<double> single_;
-  std::vector<double> too_many_;
 };
 
 // The shares of the queries that share at least some number of bits with a key:
@@ -207,16 +194,14 @@ void AddBins(const PairCounts::Bin* bins, double total, double rate_of_set,
   }
 }
 
-// Queries that the steps look at.
-constexpr size_t kTwoSetQueries = 1024;
-
 // Lengths that are spread evenly, and those where queries part from the keys.
 std::vector<uint32_t> GridOfLengths(const CpfprModel& model) {
   constexpr size_t kGrid = 16;
   constexpr size_t kQuantiles = 5;
   const KeyStatistics& statistics = model.statistics();
   const uint32_t max_bits = statistics.max_bits();
-  std::vector<uint32_t> lengths = SpreadLengths(1, max_bits, kGrid);
+  const std::vector<uint32_t> spread = SpreadLengths(1, max_bits, kGrid);
+  std::set<uint32_t> lengths(spread.begin(), spread.end());
   std::vector<uint32_t> shared;
   for (const LocatedQuery& query : model.queries()) {
     shared.push_back(query.shared());
@@ -224,96 +209,40 @@ std::vector<uint32_t> GridOfLengths(const CpfprModel& model) {
   std::sort(shared.begin(), shared.end());
   for (size_t i = 0; i < kQuantiles; i++) {
     const uint32_t bits = shared[shared.size() * i / kQuantiles];
-    if (bits < max_bits) lengths.push_back(bits + 1);
+    if (bits < max_bits) lengths.insert(bits + 1);
     // Digits and letters end with their byte.
     if (statistics.longest_key() > 8 && 8 * (bits / 8 + 1) <= max_bits) {
-      lengths.push_back(8 * (bits / 8 + 1));
+      lengths.insert(8 * (bits / 8 + 1));
     }
   }
-  std::sort(lengths.begin(), lengths.end());
-  lengths.erase(std::unique(lengths.begin(), lengths.end()), lengths.end());
-  return lengths;
+  return {lengths.begin(), lengths.end()};
 }
 
-// Steps from designs of two sets to better neighbors, in lengths and in how the
-// memory is shared.
-class TwoSetsClimb {
- public:
-  TwoSetsClimb(const DesignJudge& judge, uint64_t bytes, uint32_t max_bits)
-      : judge_(judge), bytes_(bytes), max_bits_(max_bits) {}
-
-  // Goes on to better neighbors as long as there are any.
-  void Climb(int farthest_step, DesignCandidate* best) {
-    Evaluate(best, std::numeric_limits<double>::infinity());
-    for (int distance = farthest_step; distance > 0; distance /= 2) {
-      for (bool better = true; better;) {
-        better = false;
-        for (const Step& step : kSteps) {
-          DesignCandidate next = *best;
-          if (!Move(step, distance, &next.design)) continue;
-          Evaluate(&next, best->fpr);
-          if (next.fpr < best->fpr) {
-            *best = next;
-            better = true;
-          }
-        }
-      }
-    }
-  }
-
- private:
-  static constexpr double kShareStep = 0.1;
-  static constexpr double kMinShare = 0.15;
-  struct Step {
-    int first;
-    int second;
-    double share;
-  };
-  static constexpr Step kSteps[] = {{-1, 0, 0}, {1, 0, 0}, {0, -1, 0},
-                                    {0, 1, 0},  {1, 1, 0}, {-1, -1, 0},
-                                    {0, 0, 1},  {0, 0, -1}};
-
-  // False if there is no such design.
-  bool Move(const Step& step, int distance, ProteusDesign* design) const {
-    Layer& outer = (*design)[0];
-    Layer& inner = (*design)[1];
-    const int64_t first = int64_t{outer.bits} + int64_t{step.first} * distance;
-    const int64_t second =
-        int64_t{inner.bits} + int64_t{step.second} * distance;
-    const double share = outer.share + kShareStep * step.share;
-    if (first < 1 || second <= first || second > max_bits_ ||
-        share < kMinShare || share > 1 - kMinShare) {
-      return false;
-    }
-    outer.bits = static_cast<uint32_t>(first);
-    inner.bits = static_cast<uint32_t>(second);
-    outer.share = share;
-    return true;
-  }
-
-  void Evaluate(DesignCandidate* candidate, double most) {
-    const ProteusDesign& design = candidate->design;
-    const auto [rate, is_new] = known_.try_emplace(
-        {int64_t{static_cast<uint8_t>(design.amq)}, design[0].bits,
-         design[1].bits, std::lround(design[0].share / kShareStep)});
-    // A design that is not good enough has a lower rate here, which may have to
-    // be found again.
-    if (is_new || (rate->second < 0 && -rate->second <= most)) {
-      const bool is_exact =
-          judge_.Evaluate(bytes_, kTwoSetQueries, candidate, most);
-      rate->second = is_exact ? candidate->fpr : -candidate->fpr;
-    }
-    candidate->fpr = std::abs(rate->second);
-  }
-
-  const DesignJudge& judge_;
-  const uint64_t bytes_;
-  const uint32_t max_bits_;
-  // Searches from several starts meet, and turn back to where they were: the
-  // rates by the kind, the lengths and the share. Those that are not exact are
-  // negative.
-  std::map<std::array<int64_t, 4>, double> known_;
+// Moves a design of two sets to a neighbor, in lengths or in how the memory is
+// shared. False if there is none.
+constexpr double kShareStep = 0.1;
+struct Step {
+  int first;
+  int second;
+  double share;
 };
+bool Move(const Step& step, int distance, uint32_t max_bits,
+          ProteusDesign* design) {
+  constexpr double kMinShare = 0.15;
+  Layer& outer = (*design)[0];
+  Layer& inner = (*design)[1];
+  const int64_t first = int64_t{outer.bits} + int64_t{step.first} * distance;
+  const int64_t second = int64_t{inner.bits} + int64_t{step.second} * distance;
+  const double share = outer.share + kShareStep * step.share;
+  if (first < 1 || second <= first || second > max_bits || share < kMinShare ||
+      share > 1 - kMinShare) {
+    return false;
+  }
+  outer.bits = static_cast<uint32_t>(first);
+  inner.bits = static_cast<uint32_t>(second);
+  outer.share = share;
+  return true;
+}
 
 }  // namespace
 
@@ -350,7 +279,7 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
     candidate.trie_bytes = size.bytes;
     if (first > 0) {
       candidate.design.Add(Layer::Trie(first, size.lead));
-      candidate.build_nanos = judge_.BuildNanosOfTrie(candidate.design);
+      candidate.build_nanos = kTrieBuildNanos;
       candidate.fpr = reached.all + judge_.Penalty(reached.promised, bytes);
       least.Add(CostOf(candidate, demand_));
       found->push_back(candidate);
@@ -364,13 +293,14 @@ void DesignSearch::SearchPairs(const std::vector<uint32_t>& first_lengths,
       if (lengths[j] <= first) continue;
       // Queries that share all of the prefix with a key are false positives for
       // certain, as are those that test too many.
-      const double certain = shares[j].all + counts.TooManyOf(i, j) / total;
+      const double certain =
+          shares[j].all + counts.WeightOf(i, j, PairCounts::kTooMany) / total;
       if (certain > least.Most()) continue;
       const uint64_t hashes = statistics_.Prefixes(lengths[j]);
       second.bits = lengths[j];
       // A promised point tests one prefix.
       const double one = points * (reached.points - shares[j].points) +
-                         counts.SingleOf(i, j) / total;
+                         counts.WeightOf(i, j, PairCounts::kSingle) / total;
       for (size_t kind = 0; kind < kinds_.size(); kind++) {
         candidate.design.amq = kinds_[kind];
         if (planned[kind].hashes != hashes) {
@@ -439,18 +369,57 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   for (const DesignCandidate& other : *found) {
     least = std::min(least, other.fpr);
   }
-  TwoSetsClimb steps(judge_, bytes, statistics_.max_bits());
+  // Searches from several starts meet, and turn back to where they were: the
+  // rates by the kind, the lengths and the share. Those that are not exact are
+  // negative.
+  std::map<std::array<int64_t, 4>, double> known;
+  const auto evaluate = [&](double most, DesignCandidate* candidate) {
+    // Queries that the steps look at.
+    constexpr size_t kTwoSetQueries = 1024;
+    const ProteusDesign& design = candidate->design;
+    const auto [rate, is_new] = known.try_emplace(
+        {int64_t{static_cast<uint8_t>(design.amq)}, design[0].bits,
+         design[1].bits, std::lround(design[0].share / kShareStep)});
+    // A design that is not good enough has a lower rate here, which may have to
+    // be found again.
+    if (is_new || (rate->second < 0 && -rate->second <= most)) {
+      const bool is_exact =
+          judge_.Evaluate(bytes, kTwoSetQueries, candidate, most);
+      rate->second = is_exact ? candidate->fpr : -candidate->fpr;
+    }
+    candidate->fpr = std::abs(rate->second);
+  };
   // Digits and letters take whole bytes.
   const int farthest_step = statistics_.longest_key() > 8
                                 ? 16
                                 : std::max<int>(1, statistics_.max_bits() / 32);
   for (DesignCandidate& best : grid) {
     // Rates on so few queries may be too high by two standard errors.
-    const double rate = std::min(best.fpr, 1.0);
-    const double error =
-        std::sqrt(rate * (1 - rate) / static_cast<double>(kGridQueries));
-    if (best.fpr - 2 * error > least + demand_.MaxRateForTime()) continue;
-    steps.Climb(farthest_step, &best);
+    if (best.fpr - TwoStandardErrors(best.fpr, kGridQueries) >
+        least + demand_.MaxRateForTime()) {
+      continue;
+    }
+    evaluate(std::numeric_limits<double>::infinity(), &best);
+    // Goes on to better neighbors as long as there are any.
+    for (int distance = farthest_step; distance > 0;) {
+      const double before = best.fpr;
+      for (const Step& step : {Step{-1, 0, 0},
+                               {1, 0, 0},
+                               {0, -1, 0},
+                               {0, 1, 0},
+                               {1, 1, 0},
+                               {-1, -1, 0},
+                               {0, 0, 1},
+                               {0, 0, -1}}) {
+        DesignCandidate next = best;
+        if (!Move(step, distance, statistics_.max_bits(), &next.design)) {
+          continue;
+        }
+        evaluate(best.fpr, &next);
+        if (next.fpr < best.fpr) best = next;
+      }
+      if (best.fpr >= before) distance /= 2;
+    }
     found->push_back(best);
   }
 }

@@ -69,13 +69,14 @@ class ProteanReadersTest : public ContractTest {
 // All readers of an open DB are told the same session id, which is another one
 // each time the DB is opened: see DBSession. The address of the options
 // identifies the column family, for its handles and for the readers of its
-// files: see BlockBasedFile::family().
+// files: see BlockBasedFile::Describe().
 TEST_F(ProteanReadersTest, KnowTheirDBAndColumnFamily) {
   std::multiset<std::string> ids;
   std::set<const void*> families;
   ShowReaders([&](const TableReaderOptions& options, TableReader* reader) {
     ids.insert(options.cur_db_session_id);
-    families.insert(static_cast<ProteanTableReader*>(reader)->file().family());
+    families.insert(
+        static_cast<ProteanTableReader*>(reader)->file().Describe(0).family);
   });
   for (int opened = 1; opened <= 2; opened++) {
     Open();
@@ -608,7 +609,7 @@ TEST(VirtualFunctionsTest, NoneIsDropped) {
                   "table/protean_table_reader.h", "ProteanTableReader");
   // Range tombstones within a level have iterators of their own.
   ExpectForwarded("table/internal_iterator.h", "InternalIteratorBase",
-                  "table/protean_table_iterator.h", "ProteanTableIterator",
+                  "table/protean_table_iterator.cc", "ProteanTableIterator",
                   {"IsDeleteRangeSentinelKey", "SetRangeDelReadSeqno"});
   const std::string policies = "table/block_based/filter_policy_internal.h";
   ExpectForwarded(policies, "FilterBitsBuilder",

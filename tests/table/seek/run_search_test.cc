@@ -82,7 +82,7 @@ class FakeMember : public OpenRun {
     search->Watch(target, backwards, /*inclusive=*/!backwards, this);
   }
   SearchPosition NextStop(const Slice& marker) {
-    return search->runs().NextStop(this, marker);
+    return search->runs.NextStop(this, marker);
   }
   void Follow() { search->Follow(this); }
 
@@ -117,9 +117,9 @@ TEST_F(RunSearchTest, MembersWithTheSameReadOptionsShareASearch) {
   EXPECT_NE(a->search, RunSearch::Of(others));
   a->SeekTo("k", "k");
   b->SeekTo("k", "k");
-  EXPECT_EQ(2u, search.lock()->runs().size());
+  EXPECT_EQ(2u, search.lock()->runs.size());
   a.reset();
-  EXPECT_EQ(1u, search.lock()->runs().size());
+  EXPECT_EQ(1u, search.lock()->runs.size());
   b.reset();
   EXPECT_TRUE(search.expired());
 }
@@ -168,17 +168,17 @@ TEST_F(RunSearchTest, IdleRunsAreSetAsideAndComeBack) {
   for (uint64_t i = 0; i <= OpenRuns::kMaxIdleRounds; i++) {
     busy->SeekTo("k" + std::to_string(i), "l");
   }
-  EXPECT_EQ(kIdle + 1, search->runs().size());
+  EXPECT_EQ(kIdle + 1, search->runs.size());
   std::vector<std::unique_ptr<FakeMember>> fresh;
   busy->SeekTo("m", "m");
-  while (search->runs().size() < 2 * kIdle) {
+  while (search->runs.size() < 2 * kIdle) {
     fresh.push_back(NewMember());
     fresh.back()->SeekTo("m", "m");
   }
   busy->SeekTo("n", "n");
-  EXPECT_EQ(fresh.size() + 1, search->runs().size());
+  EXPECT_EQ(fresh.size() + 1, search->runs.size());
   for (const auto& member : idle) member->SeekTo("n", "n");
-  EXPECT_EQ(2 * kIdle, search->runs().size());
+  EXPECT_EQ(2 * kIdle, search->runs.size());
 }
 
 TEST_F(RunSearchTest, RangesBelowAnUpperBoundExcludeIt) {

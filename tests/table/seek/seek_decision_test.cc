@@ -138,8 +138,9 @@ TEST_F(SeekDecisionTest, BackwardSeeksAndSeekToLastMissNoKey) {
           if (target < lower) continue;
           for (const bool inclusive : {false, true}) {
             std::string marker;
-            const SeekDecision decision = DecideSeekForPrev(
-                block, target, inclusive, lower, known, &marker);
+            const Slice to(target);
+            const SeekDecision decision = DecideSeekBackwards(
+                block, &to, inclusive, lower, known, &marker);
             actions.insert(decision.action);
             if (decision.action == Action::kRead) continue;
             const std::string behind = inclusive ? target + '\0' : target;
@@ -156,7 +157,8 @@ TEST_F(SeekDecisionTest, BackwardSeeksAndSeekToLastMissNoKey) {
         }
         std::string marker;
         const SeekDecision to_last =
-            DecideSeekToLast(block, lower, known, &marker);
+            DecideSeekBackwards(block, /*target=*/nullptr, /*inclusive=*/true,
+                                lower, known, &marker);
         actions_to_last.insert(to_last.action);
         if (to_last.action == Action::kRead) continue;
         ASSERT_LT(*keys.rbegin(), lower);
@@ -200,7 +202,7 @@ TEST_F(SeekDecisionTest, MovesMissNoKey) {
           }
           moves++;
           const std::string moved = marker.user_key().ToString();
-          ASSERT_EQ(Marker::Purpose::kProbe, marker.purpose());
+          ASSERT_EQ(Marker::Purpose::kProbe, marker.purpose);
           ASSERT_GE(moved, begin);
           ASSERT_FALSE(HasKeyIn(keys, begin, &moved));
           ASSERT_LE(moved, *keys.rbegin());
@@ -221,8 +223,8 @@ TEST_F(SeekDecisionTest, ProbesMoveOnToTheirStops) {
   Marker marker = ProbeAt("b");
   EXPECT_TRUE(MoveOn(block, at_key, kSequence, &marker));
   EXPECT_EQ(Slice("c\0", 2), marker.user_key());
-  EXPECT_EQ(1, marker.moves());
-  marker.set_moves(Marker::kMaxMoves);
+  EXPECT_EQ(1, marker.moves);
+  marker.moves = Marker::kMaxMoves;
   EXPECT_FALSE(MoveOn(block, at_key, kSequence, &marker));
   // Up to a later key, prefixes are tried.
   for (const auto& [stop, moved] :
@@ -259,16 +261,14 @@ TEST(SeekBoundsTest, TheThreadsBoundsFillTheGaps) {
   bounds.Take(read_options);
   bounds.Add(
       std::make_shared<const ThreadBounds>(&threads_lower, &threads_upper));
-  EXPECT_EQ("d", *bounds.upper());
-  EXPECT_FALSE(bounds.stops_at_upper());
-  EXPECT_EQ("c", *bounds.lower()) << "kept by the seek's bounds alone";
-  EXPECT_TRUE(bounds.stops_at_lower());
-  bounds.WaiveLower();
-  EXPECT_FALSE(bounds.stops_at_lower());
+  EXPECT_EQ("d", *bounds.upper);
+  EXPECT_FALSE(bounds.stops_at_upper);
+  EXPECT_EQ("c", *bounds.lower) << "kept by the seek's bounds alone";
+  EXPECT_TRUE(bounds.stops_at_lower);
   bounds.Take(ReadOptions());
   bounds.Add(nullptr);
-  EXPECT_EQ(nullptr, bounds.upper());
-  EXPECT_EQ(nullptr, bounds.lower());
+  EXPECT_EQ(nullptr, bounds.upper);
+  EXPECT_EQ(nullptr, bounds.lower);
 }
 
 // ---- Outcomes ----
