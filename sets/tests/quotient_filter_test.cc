@@ -346,7 +346,7 @@ TEST(QuotientMultisetTest, RandomOperationsUpToCapacity) {
         ASSERT_FALSE(checked.filter()->Insert(rnd.Next()));
       }
       if (round % 4 == 3 && shape.remainder_bits > 1) {
-        // It grows, full as it is, and shrinks to what it was.
+        // The filter grows, full as it is, and shrinks again.
         checked.Resize(shape.quotient_bits + 1);
         ASSERT_NO_FATAL_FAILURE(checked.Check()) << round;
         checked.Resize(shape.quotient_bits);
