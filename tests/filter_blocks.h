@@ -14,6 +14,7 @@
 
 #include "filter_policy/parted_filter.h"
 #include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/proteus/key_store.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/surf/surf.h"
 #include "rocksdb/table.h"
@@ -60,6 +61,9 @@ inline void ExpectHolds(const FilterBlock& block,
     ASSERT_TRUE(block.KeyMayMatch(key)) << Hex(key);
     ASSERT_TRUE(block.RangeMayMatch(key, key, true)) << Hex(key);
     ASSERT_TRUE(block.RangeMayMatch(key, key + '\0', false)) << Hex(key);
+    for (const size_t size : {key.size(), key.size() / 2}) {
+      ASSERT_TRUE(block.PrefixMayMatch(Slice(key.data(), size))) << Hex(key);
+    }
   }
 }
 
@@ -112,6 +116,24 @@ inline std::string Finish(FilterBitsBuilder* builder) {
   return builder->Finish(&buffer).ToString();
 }
 
+// Gives the prefix of a key, for a file with a prefix extractor.
+using PrefixOfKey = std::string (*)(const std::string& key);
+
+// Builds a filter as RocksDB builds that of a file.
+inline std::string BuildBlock(const Keys& keys, const FilterPolicy& policy,
+                              PrefixOfKey prefix = nullptr,
+                              const BlockBasedTableOptions& options = {}) {
+  const auto builder = NewBuilder(policy, options);
+  for (const std::string& key : keys) {
+    if (prefix == nullptr) {
+      builder->AddKey(key);
+    } else {
+      builder->AddKeyAndAlt(key, prefix(key));
+    }
+  }
+  return Finish(builder.get());
+}
+
 // Completes the block of the added keys, of which the parts begin with
 // `salt`; returns false if a filter cannot hold them.
 inline bool FinishBlock(FilterKind kind, RangeFilterBuilder* builder,
@@ -140,6 +162,12 @@ inline bool FinishBlock(FilterKind kind, RangeFilterBuilder* builder,
   block->assign(writer.Size(header), '\0');
   writer.Write(header, block->data());
   return true;
+}
+
+inline KeyStore Stored(const std::vector<std::string>& keys) {
+  KeyStore store;
+  for (const std::string& key : keys) store.Append(key);
+  return store;
 }
 
 // The lengths of keys as the header of a block has them.
@@ -313,19 +341,5 @@ inline std::string WithRightChecksums(std::string block) {
 inline size_t PayloadOffset(const std::string& block) {
   return DecodeFixed32(&block[kDirectorySizeOffset]);
 }
-
-// A Proteus of a forced design.
-class ForcedProteus {
- public:
-  ForcedProteus(const std::vector<std::string>& keys,
-                const ProteusDesign& design, double bits_per_key)
-      : block_(BuildProteusBlock(keys, design, bits_per_key)) {}
-
-  const FilterBlock& block() const { return *block_; }
-  const Proteus& filter() const { return block_.proteus(); }
-
- private:
-  const OwnBlock block_;
-};
 
 }  // namespace ROCKSDB_NAMESPACE::protean

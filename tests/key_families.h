@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "filter_policy/proteus/prefix_hash.h"
 #include "filter_policy/range_filter.h"
 #include "util/random.h"
 
@@ -75,6 +76,27 @@ inline Keys AroundEach(const Keys& keys, size_t step = 1) {
 template <typename T>
 const T& AnyOf(const std::vector<T>& all, Random* rnd) {
   return all[rnd->Uniform(static_cast<int>(all.size()))];
+}
+
+// The first `bits` bits of a key that goes on with zeros, in whole bytes.
+inline std::string PrefixOf(std::string key, uint32_t bits) {
+  key.resize(BytesForBits(bits));
+  if (bits % 8 != 0) {
+    key.back() = static_cast<char>(static_cast<uint8_t>(key.back()) &
+                                   0xff << (8 - bits % 8));
+  }
+  return key;
+}
+
+// The distinct prefixes of the keys that have `shortest_key` bytes, in order.
+inline Keys PrefixesOf(const Keys& keys, uint32_t bits,
+                       size_t shortest_key = 0) {
+  Keys prefixes;
+  for (const std::string& key : keys) {
+    if (key.size() >= shortest_key) prefixes.push_back(PrefixOf(key, bits));
+  }
+  SortUnique(&prefixes);
+  return prefixes;
 }
 
 // The number of these keys, which are in order, in a range.

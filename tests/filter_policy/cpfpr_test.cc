@@ -16,7 +16,6 @@
 #include "filter_policy/proteus/search/design_judge.h"
 #include "filter_policy/proteus/search/design_search.h"
 #include "tests/filter_blocks.h"
-#include "tests/stored_keys.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The list of a file's stretches of deletions, compared with what a look at
-//  all its entries tells. Dead ranges: a scan passes one if the newest entry of
-//  each key is a deletion; the table of ranges finds, replaces and forgets
-//  them. The cache of misses: its answers are true for any keys, and for any
-//  number of threads.
+//  all its entries tells. Dead ranges: which are worth keeping, and the table
+//  of ranges, which finds, replaces and forgets them. The cache of misses: its
+//  answers are true for any keys, and for any number of threads.
 
 #include <gtest/gtest.h>
 
@@ -13,7 +12,6 @@
 #include <sstream>
 #include <string>
 #include <thread>
-#include <tuple>
 #include <vector>
 
 #include "filter_policy/deletion_stretches.h"
@@ -26,76 +24,33 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-struct FileEntry {
-  uint64_t file;
-  std::string key;
-  bool is_deletion;
-  SequenceNumber sequence;
-};
-
-class DeadRangeFinderTest : public testing::Test {
- public:
-  DeadRangeFinderTest() { DeadRangeFinder::SetMinEntries(1); }
-  ~DeadRangeFinderTest() override {
-    DeadRangeFinder::SetMinEntries(DeadRangeFinder::kMinEntries);
-  }
-
-  // The range from `target` to `end`, or to the first key that is not dead.
-  static std::string Find(const std::string& target,
-                          const std::vector<FileEntry>& entries,
-                          const std::string& end, bool sees_all = true) {
-    DeadRangeFinder finder;
-    finder.Begin(target, /*inclusive=*/true);
-    DeadRange range;
-    for (const FileEntry& entry : entries) {
-      if (!finder.Pass(entry.file, entry.key, entry.is_deletion, entry.sequence,
-                       sees_all)) {
-        return finder.Finish(entry.key, &range) ? Text(range) : "none";
+// What may be passed, and what is found then: deletion_skips_test, in all small
+// trees.
+TEST(DeadRangeFinderTest, FewEntriesAreNotWorthKeeping) {
+  constexpr uint64_t kEnough = DeadRangeFinder::kMinEntries;
+  for (const uint64_t entries : {kEnough - 1, kEnough}) {
+    for (const bool target_is_alive : {false, true}) {
+      for (const char* end : {"b", "c"}) {
+        DeadRangeFinder finder;
+        finder.Begin("a", /*inclusive=*/true);
+        if (target_is_alive) finder.Pass(3, "a", false, 9, true);
+        // Deletions hide older entries of their key.
+        for (uint64_t i = 0; i < entries; i++) {
+          EXPECT_TRUE(finder.Pass(2 - i % 2, "b", i != 1, 20 - i, true));
+        }
+        DeadRange range;
+        // It has passed nothing below b.
+        const bool found = finder.Finish(end, &range);
+        EXPECT_EQ(entries == kEnough && *end == 'c', found);
+        if (!found) continue;
+        EXPECT_EQ(target_is_alive ? std::string("a\0", 2) : "a", range.begin);
+        EXPECT_EQ("b", range.first);
+        EXPECT_EQ("c", range.end);
+        EXPECT_EQ(20u, range.sequence);
+        EXPECT_EQ((std::vector<uint64_t>{1, 2}), range.files);
       }
     }
-    const bool found = finder.Finish(end, &range);
-    return found ? Text(range) : "none";
   }
-
-  // Begin, first key, end, the newest sequence number and the files.
-  static std::string Text(const DeadRange& range) {
-    std::string text = range.begin + "," + range.first + "," + range.end + "@" +
-                       std::to_string(range.sequence);
-    for (const uint64_t file : range.files) text += " " + std::to_string(file);
-    return text;
-  }
-};
-
-TEST_F(DeadRangeFinderTest, WhatEndsARange) {
-  // Deletions hide older entries of their key.
-  EXPECT_EQ("a,b,d@9 1 2", Find("a",
-                                {{2, "b", true, 7},
-                                 {1, "b", false, 3},
-                                 {1, "b", true, 2},
-                                 {1, "b", false, 1},
-                                 {2, "c", true, 9}},
-                                "d"));
-  // A value ends the range.
-  EXPECT_EQ(
-      "a,b,c@7 2",
-      Find("a", {{2, "b", true, 7}, {1, "c", false, 3}, {1, "c", true, 2}},
-           "z"));
-  EXPECT_EQ("none", Find("a", {{1, "b", false, 3}, {2, "c", true, 7}}, "z"));
-  // The target may have newer entries.
-  const std::string after_a("a\0", 2);
-  EXPECT_EQ(after_a + ",b,z@7 2",
-            Find("a", {{1, "a", false, 8}, {2, "b", true, 7}}, "z"));
-  EXPECT_EQ(after_a + ",b,z@7 2",
-            Find("a", {{2, "b", true, 7}}, "z", /*sees_all=*/false));
-}
-
-TEST_F(DeadRangeFinderTest, FewEntriesAreNotWorthKeeping) {
-  DeadRangeFinder::SetMinEntries(2);
-  EXPECT_EQ("none", Find("a", {{2, "b", true, 7}}, "z"));
-  EXPECT_EQ("a,b,z@7 1 2",
-            Find("a", {{2, "b", true, 7}, {1, "b", false, 3}}, "z"));
-  // The search has passed nothing below the end.
-  EXPECT_EQ("none", Find("a", {{2, "b", true, 7}, {1, "b", false, 3}}, "b"));
 }
 
 DeadRange Range(const std::string& begin, const std::string& end,
@@ -184,15 +139,6 @@ std::string EndsOf(const MissCache& misses, const std::string& asked) {
     ends += (misses.Find(file, key, &end) ? end : "-") + " ";
   }
   return ends;
-}
-
-TEST(MissCacheTest, FindsWhatItsGapsContain) {
-  MissCache misses(1 << 20);
-  EXPECT_EQ("- ", EndsOf(misses, "1b1"));
-  misses.Add(1, "b1", "b5");
-  // A target near the beginning is found, too.
-  EXPECT_EQ("b5 b5 - - - ", EndsOf(misses, "1b1 1b4 1b5 1b0 2b2"));
-  EXPECT_EQ(1u, misses.stored());
 }
 
 TEST(MissCacheTest, AGapReplacesItsParts) {
@@ -306,23 +252,12 @@ std::string TextOf(const Entries& entries) {
   return text;
 }
 
-TEST(DeletionStretchesTest, WhatIsPartOfAStretch) {
-  const std::tuple<const char*, const char*, const char*> cases[] = {
-      {"ends are short", "a-long-key -k1 -k2 -k3 -k4 value-of-the-next",
-       "[k, v) 4"},
-      {"ends are short", "k0999 -k1 -k2 -k3 -k4 k50", "[k1, k5) 4"},
-      {"nothing is before the first key", "-k1 -k2 -k3 -k4 k5", "[, k5) 4"},
-      {"more of the last key may follow in another file", "-k1 -k2 -k3 -k4 -k5",
-       "[, k5) 4"},
-      {"more of the last key may follow in another file", "-k1 -k2 -k3 -k4",
-       ""},
-      {"a deletion may be older than a value, and newer",
-       "k0 -k0 -k1 -k2 -k3 -k4 -k5 k5 -k5", "[k1, k5) 4"},
-      {"versions of one key count once", "-k1 -k2 -k2 -k2 -k3 k4", ""},
-  };
-  for (const auto& [what, entries, stretches] : cases) {
-    EXPECT_EQ(stretches, TextOf(EntriesOf(entries))) << what << ": " << entries;
-  }
+// Which keys they contain: RandomEntries.
+TEST(DeletionStretchesTest, EndsAreShort) {
+  EXPECT_EQ("[k, v) 4",
+            TextOf(EntriesOf("a-long-key -k1 -k2 -k3 -k4 value-of-the-next")));
+  EXPECT_EQ("[k1, k5) 4", TextOf(EntriesOf("k0999 -k1 -k2 -k3 -k4 k50")));
+  EXPECT_EQ("[, k5) 4", TextOf(EntriesOf("-k1 -k2 -k3 -k4 -k5")));
   const std::string zero(1, '\0');
   EXPECT_EQ("[, \xff) 4", TextOf({{"", true},
                                   {zero, true},
@@ -339,16 +274,10 @@ TEST(DeletionStretchesTest, WhatIsPartOfAStretch) {
 
 constexpr char kTwoStretches[] = "-k1 -k2 -k3 -k4 k5 -m1 -m2 -m3 -m4 n";
 
-TEST(DeletionStretchesTest, FindsTheStretchOfAKey) {
+TEST(DeletionStretchesTest, FindsTheStretchAboveAKey) {
   const std::string list = ListOf(EntriesOf(kTwoStretches));
   const DeletionStretches stretches(list);
   ASSERT_EQ(2u, stretches.size());
-  for (const char* key : {"", "k4~", "m"}) {
-    EXPECT_TRUE(stretches.Contain(key)) << key;
-  }
-  for (const char* key : {"k5", "l", "n"}) {
-    EXPECT_FALSE(stretches.Contain(key)) << key;
-  }
   EXPECT_EQ(&stretches[1], stretches.EndingAbove("k5"));
   EXPECT_EQ(nullptr, stretches.EndingAbove("n"));
 }

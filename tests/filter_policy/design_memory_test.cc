@@ -10,7 +10,6 @@
 #include "db_bench_ext/query_source.h"
 #include "filter_policy/proteus/prior/prior.h"
 #include "tests/filter_blocks.h"
-#include "tests/stored_keys.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -13,6 +13,7 @@
 
 #include "test_util/testharness.h"
 #include "tests/damage_stride.h"
+#include "tests/filter_policy/golden_recipes.h"
 #include "tests/filter_policy/small_blocks.h"
 #include "tests/fuzz/block_contracts.h"
 #include "tests/fuzz/block_layout.h"
@@ -55,7 +56,7 @@ Damaged OfProteus(const char* name, const ProteusDesign& design, size_t family,
 
 Damaged OfSurf(const char* name, const SurfOptions& options) {
   return {name, SmallSet, [=](const Keys& keys) {
-            return BuildBlock(keys, NewSurfFilterPolicy(options));
+            return BuildBlock(keys, *NewSurfFilterPolicy(options));
           }};
 }
 
@@ -94,42 +95,12 @@ std::vector<Damaged> SurfCases() {
           {"prefixes", SmallSet, BuildBlockWithPrefixes}};
 }
 
-// Few edges end in leaves: most keys are terminators on long chains.
-Keys Chains() {
-  Random rnd(kBlockSeed);
-  Keys keys;
-  for (std::string key : {"a", "kk", "z"}) {
-    for (int link = 0; link < 12; link++) {
-      keys.push_back(key);
-      key += RandomString(&rnd, "aeiou", 2) + "k";
-    }
-  }
-  SortUnique(&keys);
-  return keys;
-}
-
-// A run above each pair of keys.
-Keys Pairs(int count) {
-  Random rnd(kBlockSeed);
-  Keys keys;
-  for (int i = 0; i < count; i++) {
-    const std::string word = RandomString(&rnd, "abcdefg", 5) + "/run/";
-    for (const char* end : {"1", "2"}) keys.push_back(word + end);
-    if (i % 3 == 0) keys.push_back(word);
-  }
-  SortUnique(&keys);
-  return keys;
-}
-
 // Few edges lead to nodes.
 Keys Bushes() {
-  Keys keys;
-  for (const std::string start : {"a", "kk", "z"}) {
-    for (int i = 0; i < 96; i += 4)
-      keys.push_back(start + static_cast<char>(i));
-  }
-  SortUnique(&keys);
-  return keys;
+  const std::string starts[] = {"a", "kk", "z"};
+  return MakeKeys(72, [&](size_t i) {
+    return starts[i % 3] + static_cast<char>(i / 3 * 4);
+  });
 }
 
 // Small tries in every encoding, with runs, terminators, and edges that lead to
@@ -153,19 +124,21 @@ std::vector<Damaged> TrieCases() {
                      }});
   };
   const auto pairs = [](int count) { return [=] { return Pairs(count); }; };
+  // Few edges end in leaves: most keys are terminators.
+  const auto chains = [] { return PrefixChains(3, 12); };
   const std::vector<unsigned> encodings[] = {{0}, {2},       {8},
                                              {1}, {0, 3, 8}, {8, 2, 0}};
   for (const auto& remainder_bits : encodings) {
-    add("chains", Chains, remainder_bits, true);
+    add("chains", chains, remainder_bits, true);
     add("pairs", pairs(30), remainder_bits, false);
     add("bushes", Bushes, remainder_bits, true);
   }
-  add("many_pairs", pairs(800), {2}, true);
-  add("many_pairs", pairs(800), {8}, true);
-  add("coded_chains", Chains, {}, true, /*digits=*/true);
+  add("many_pairs", pairs(600), {2}, true);
+  add("many_pairs", pairs(600), {8}, true);
+  add("coded_chains", chains, {}, true, /*digits=*/true);
   add("coded_pairs", pairs(30), {}, false, /*digits=*/true);
   add("coded_bushes", Bushes, {0, 1, 2}, true, /*digits=*/true);
-  add("many_coded_pairs", pairs(400), {}, true, /*digits=*/true);
+  add("many_coded_pairs", pairs(350), {}, true, /*digits=*/true);
   return tries;
 }
 
@@ -370,7 +343,7 @@ TEST_P(DamageTest, FlippedBits) {
     }
   }
   // The questions are not all answered by the checks of Open.
-  EXPECT_GT(opened * stride.stride(), 50);
+  EXPECT_GT(opened * stride.stride(), 100);
 }
 
 TEST_P(DamageTest, OtherNumbersUnderARightChecksum) {
@@ -591,7 +564,7 @@ TEST(SurfDamageTest, RandomDamageUnderARightChecksum) {
   std::vector<Damaged> cases = TrieCases();
   const size_t num_tries = cases.size();
   std::vector<KeyFamily> families = KeyFamilies(60, kBlockSeed);
-  families.push_back({"dense levels", SetWithDenseLevels()});
+  families.push_back({"dense levels", WideTop()});
   for (const KeyFamily& family : families) {
     cases.push_back(OfSurf("", {static_cast<uint32_t>(rnd.Uniform(5)),
                                 static_cast<uint32_t>(4 * rnd.Uniform(5)),

@@ -228,8 +228,6 @@ inline Keys Times() {
 
 using Build = std::function<std::string(const Keys&)>;
 
-// The prefix of a key, for a file with a prefix extractor.
-using Prefix = std::string (*)(const std::string& key);
 inline std::string FirstBytes(const std::string& key) {
   return key.substr(0, 14);
 }
@@ -238,19 +236,12 @@ inline std::string LastBytes(const std::string& key) { return key.substr(4); }
 // Builds a filter as RocksDB builds that of a file, with these suffix bits.
 inline Build Policy(uint32_t hash_bits, uint32_t real_bits,
                     FilterSalt salt = {}, uint32_t prefix_bits = 0,
-                    Prefix prefix = nullptr) {
+                    PrefixOfKey prefix = nullptr) {
   return [=](const Keys& keys) {
     const WithSalt with(salt);
-    const auto builder =
-        NewBuilder(*NewSurfFilterPolicy({hash_bits, real_bits, prefix_bits}));
-    for (const std::string& key : keys) {
-      if (prefix == nullptr) {
-        builder->AddKey(key);
-      } else {
-        builder->AddKeyAndAlt(key, prefix(key));
-      }
-    }
-    return Finish(builder.get());
+    return BuildBlock(keys,
+                      *NewSurfFilterPolicy({hash_bits, real_bits, prefix_bits}),
+                      prefix);
   };
 }
 
@@ -263,24 +254,18 @@ inline Build Trie(const SurfSuffix& suffix, const FstOptions& options,
   };
 }
 
-// A trie of bytes, with these remainder bits of each level.
-inline FstOptions Forced(std::vector<unsigned> remainder_bits) {
+// A trie of bytes, with these remainder bits of each level, and with an option
+// that is off unless it is nullptr.
+inline FstOptions Forced(std::vector<unsigned> remainder_bits,
+                         bool FstOptions::*off = nullptr) {
   FstOptions options;
   options.forced = std::move(remainder_bits);
+  if (off != nullptr) options.*off = false;
   return options;
 }
-inline FstOptions WithChildBits(FstOptions options) {
-  options.list_exceptions = false;
-  return options;
-}
-inline FstOptions WithWholeAlphabet(FstOptions options) {
-  options.reduce_alphabet = false;
-  return options;
-}
-inline FstOptions WithoutRuns(FstOptions options) {
-  options.runs = false;
-  return options;
-}
+constexpr auto kChildBits = &FstOptions::list_exceptions;
+constexpr auto kWholeAlphabet = &FstOptions::reduce_alphabet;
+constexpr auto kRunsAsNodes = &FstOptions::runs;
 // A trie of digits, or one of bytes where a policy would choose digits.
 inline FstOptions WithDigits(bool digits, FstOptions options = {}) {
   options.digits = digits ? FstOptions::kIfPossible : FstOptions::kNever;
@@ -348,7 +333,7 @@ inline std::vector<Recipe> SurfRecipes() {
       {"coded_words_hash", Words(1200), Trie({6, 0}, WithDigits(true))},
       {"coded_chains", PrefixChains(), Trie({4, 0}, WithDigits(true))},
       {"coded_paths", LongPaths(),
-       Trie({0, 0}, WithDigits(true, WithChildBits(Forced({2, 1, 0}))))},
+       Trie({0, 0}, WithDigits(true, Forced({2, 1, 0}, kChildBits)))},
       {"coded_emails_prefix_bits", Emails(1500),
        Trie({0, 0, 8}, WithDigits(true), {5, 7})},
       {"coded_chains_prefix_bits", PrefixChains(),
@@ -356,15 +341,14 @@ inline std::vector<Recipe> SurfRecipes() {
       {"annotated",
        {"app", "apple", "apply", "band"},
        Trie({4, 8}, Forced({0, 1, 8}))},
-      {"dense_child_bits", Emails(300),
-       Trie({0, 4}, WithChildBits(Forced({0})))},
+      {"dense_child_bits", Emails(300), Trie({0, 4}, Forced({0}, kChildBits))},
       {"dense_leaves_listed", MostlyTerminators(), Trie({4, 0}, Forced({0}))},
       {"quotient_leaves_listed", MostlyTerminators(),
        Trie({1, 1}, Forced({3}))},
       {"sparse_children_listed", Counters(900, 3), Trie({0, 0}, Forced({8}))},
       {"whole_alphabet", Emails(300),
-       Trie({0, 3}, WithWholeAlphabet(Forced({8})))},
-      {"runs_as_nodes", LongPaths(), Trie({0, 6}, WithoutRuns(Forced({2})))},
+       Trie({0, 3}, Forced({8}, kWholeAlphabet))},
+      {"runs_as_nodes", LongPaths(), Trie({0, 6}, Forced({2}, kRunsAsNodes))},
       {"upside_down", Pairs(150), Trie({0, 0}, Forced({8, 3, 1, 0}))},
   };
 }

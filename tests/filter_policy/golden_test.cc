@@ -121,19 +121,17 @@ std::string FirstDifference(const std::string& golden,
          std::to_string(PayloadOffset(golden)) + ")";
 }
 
-std::string SuffixFeature(const SurfFields& block) {
-  if (block.hash_bits + block.real_bits == 0) return "no suffix";
-  if (block.hash_bits + block.real_bits == 64) return "64 suffix bits";
-  if (block.hash_bits == 0) return "real suffix";
-  return block.real_bits == 0 ? "hash suffix" : "both suffixes";
-}
-
 // Returns the features of the format that a block has.
 std::set<std::string> FeaturesOf(const std::string& bytes) {
   if (bytes[kKindOffset] == 0) return {"no filter"};
   if (DecodeFixed32(&bytes[kNumPartsOffset]) == 0) return {"no keys"};
   const SurfFields block(bytes);
-  std::set<std::string> features = {SuffixFeature(block)};
+  const unsigned suffix_bits = block.hash_bits + block.real_bits;
+  std::set<std::string> features = {suffix_bits == 0       ? "no suffix"
+                                    : suffix_bits == 64    ? "64 suffix bits"
+                                    : block.hash_bits == 0 ? "real suffix"
+                                    : block.real_bits == 0 ? "hash suffix"
+                                                           : "both suffixes"};
   if (block.prefix_bits > 0) features.insert("prefix bits");
   if (block.trie.sections.size() > 3) features.insert("many sections");
   if (block.trie.sections.empty()) return features;
@@ -216,14 +214,6 @@ Queries QueriesAbout(const Keys& keys_added) {
   return queries;
 }
 
-// The answers to some questions, + for "may match".
-template <typename Queries, typename Ask>
-std::string Answers(const Queries& queries, const Ask& ask) {
-  std::string answers;
-  for (const auto& query : queries) answers += ask(query) ? '+' : '.';
-  return answers;
-}
-
 // Ranges between points that are no keys.
 std::vector<Range> CountedRanges(const Keys& keys) {
   const Keys points = QueriesAbout(keys).points;
@@ -249,28 +239,29 @@ std::string CountsAsText(const Surf& surf, const std::vector<Range>& ranges) {
 }
 
 // Returns a description of the recipe's first block, and the answers of `block`
-// to points, ranges, prefixes and counts about the recipe's keys.
+// to points, ranges, prefixes and counts about the recipe's keys, + for "may
+// match".
 std::string AnswersOf(const FilterBlock& block, const Recipe& recipe) {
   const Queries queries = QueriesAbout(recipe.keys);
   const Surf* surf = block.header().kind == kSurfKind
                          ? static_cast<const Surf*>(block.filter())
                          : nullptr;
-  const auto point = [&](const std::string& key) {
-    return block.KeyMayMatch(key);
+  std::string text = Describe(ReadFile(SurfBlocks().PathOf(recipe, 1)));
+  const auto add = [&text](const char* name, const auto& asked,
+                           const auto& ask) {
+    text += name;
+    for (const auto& query : asked) text += ask(query) ? '+' : '.';
   };
-  const auto in_range = [&](const Range& range) {
+  add("\npoints ", queries.points,
+      [&](const std::string& key) { return block.KeyMayMatch(key); });
+  add("\nranges ", queries.ranges, [&](const Range& range) {
     return block.RangeMayMatch(range.lo, range.hi, range.hi_inclusive);
-  };
-  const auto prefix = [&](const std::string& of_keys) {
-    return block.PrefixMayMatch(of_keys);
-  };
-  return Describe(ReadFile(SurfBlocks().PathOf(recipe, 1))) + "\npoints " +
-         Answers(queries.points, point) + "\nranges " +
-         Answers(queries.ranges, in_range) + "\nprefixes " +
-         Answers(queries.prefixes, prefix) + "\ncounts " +
-         (surf == nullptr ? ""
-                          : CountsAsText(*surf, CountedRanges(recipe.keys))) +
-         "\n";
+  });
+  add("\nprefixes ", queries.prefixes,
+      [&](const std::string& prefix) { return block.PrefixMayMatch(prefix); });
+  text += "\ncounts ";
+  if (surf != nullptr) text += CountsAsText(*surf, CountedRanges(recipe.keys));
+  return text + "\n";
 }
 
 constexpr char kAnswersFile[] =

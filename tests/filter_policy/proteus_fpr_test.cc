@@ -17,7 +17,6 @@
 #include "tests/filter_blocks.h"
 #include "tests/filter_policy/spec_filter.h"
 #include "tests/lcg.h"
-#include "tests/stored_keys.h"
 #include "util/bloom_impl.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -370,14 +369,13 @@ double RateOfBloom(double bits_per_key, double bits_for_probes) {
 // A block of a policy that has the option, or has not.
 std::string BlockOfPolicy(const Keys& keys, bool keys_alone,
                           double bits_per_key = 12,
+                          PrefixOfKey prefix = nullptr,
                           const BlockBasedTableOptions& table = {}) {
   ProteusPolicyOptions options;
   options.point_lookups_use_whole_keys = keys_alone;
   options.bits_per_key = bits_per_key;
-  const ProteusFilterPolicy policy(DesignSpace::kProteus, options);
-  const auto builder = NewBuilder(policy, table);
-  for (const std::string& key : keys) builder->AddKey(key);
-  return Finish(builder.get());
+  return BuildBlock(keys, ProteusFilterPolicy(DesignSpace::kProteus, options),
+                    prefix, table);
 }
 
 Keys AbsentPoints(const Keys& keys, size_t count) {
@@ -478,7 +476,7 @@ TEST(PointsTest, PartsKeepThePromise) {
     table.metadata_block_size = kPartKeys * static_cast<size_t>(kBits) / 8;
     table.block_size_deviation = 0;
     const OwnBlock block(
-        BlockOfPolicy(keys, /*keys_alone=*/true, kBits, table));
+        BlockOfPolicy(keys, /*keys_alone=*/true, kBits, nullptr, table));
     ASSERT_NO_FATAL_FAILURE(ExpectHolds(*block, keys));
     EXPECT_EQ(10u, block->directory().parts().size());
     EXPECT_TRUE(block.proteus().design().points_ask_keys_alone());
@@ -534,14 +532,9 @@ TEST(PointsTest, SamplesShareTheMemory) {
 // With a prefix extractor, points ask for prefixes, which no set of keys holds.
 TEST(PointsTest, NoEffectOnPrefixes) {
   const Keys keys = Names(1000);
-  ProteusPolicyOptions options;
-  options.point_lookups_use_whole_keys = true;
-  const ProteusFilterPolicy policy(DesignSpace::kProteus, options);
-  const auto builder = NewBuilder(policy);
-  for (const std::string& key : keys) {
-    builder->AddKeyAndAlt(key, key.substr(0, 6));
-  }
-  const OwnBlock block(Finish(builder.get()));
+  const OwnBlock block(
+      BlockOfPolicy(keys, /*keys_alone=*/true, 12,
+                    [](const std::string& key) { return key.substr(0, 6); }));
   EXPECT_EQ(nullptr, block.proteus().design().keys());
   for (const std::string& key : keys) {
     ASSERT_TRUE(block->EntryMayMatch(key));

@@ -19,12 +19,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 constexpr uint32_t kBlockSeed = 301;
 
-inline std::string BuildBlock(const Keys& keys,
-                              const std::shared_ptr<const FilterPolicy>&
-                                  policy = NewSurfFilterPolicy({4, 8})) {
-  const auto builder = NewBuilder(*policy);
-  for (const std::string& key : keys) builder->AddKey(key);
-  return Finish(builder.get());
+inline std::string BuildBlock(const Keys& keys) {
+  return BuildBlock(keys, *NewSurfFilterPolicy({4, 8}));
 }
 
 // Adds keys and prefixes as FullFilterBlockBuilder does for a table with an
@@ -46,22 +42,6 @@ inline std::string BuildBlockWithPrefixes(const Keys& keys) {
 inline Keys SmallSet() {
   Keys keys = {"",        std::string(1, '\0'), "app", "apple", "apply", "band",
                "bandana", "\xff\xff",           "\xff"};
-  SortUnique(&keys);
-  return keys;
-}
-
-// Few enough keys for small blocks, but with LOUDS-Dense levels: a wide and
-// bushy lower part pays for them.
-inline Keys SetWithDenseLevels() {
-  Keys keys;
-  for (int first : {'a', 'q'}) {
-    for (int second = 0; second < 256; second++) {
-      for (int third = 0; third < 8; third++) {
-        keys.push_back({static_cast<char>(first), static_cast<char>(second),
-                        static_cast<char>(30 * third)});
-      }
-    }
-  }
   SortUnique(&keys);
   return keys;
 }

@@ -44,36 +44,14 @@ std::string Mutate(const Slice& input, size_t max_size, Dice* random,
 
 // The inputs are small, so that a second takes many of them.
 std::vector<Keys> KeySets() {
-  Dice random(7);
-  std::vector<Keys> sets = {
-      {"a"},
-      {""},
-      {"", "a", "b"},
-      {"a", "ab", "abc", std::string("abc\0", 4), "abcd", "b"},
-      {"com.acm@x", "com.acm@y", "com.acm@yz", "com.example@one",
-       "com.example@two", "org.acm@one", "org.example@someone",
-       "org.example@somewhere"},
-      {std::string(3, '\0'), std::string(4, '\0'), std::string(30, '\0'), "m",
-       std::string(3, '\xff'), std::string(30, '\xff')},
-  };
-  for (const uint64_t size : {6, 24, 50}) {
-    Keys integers;
-    Keys dense;
-    Keys paths;
-    for (uint64_t i = 0; i < size; i++) {
-      integers.push_back(BigEndian(random.Next()));
-      dense.push_back(BigEndian((uint64_t{3} << 40) + i * 5));
-      paths.push_back("/home/" + std::string(1, "abc"[i % 3]) +
-                      "/a/long/path/" + std::to_string(i));
+  std::vector<Keys> sets = {{"", "a", "b"}};
+  for (const size_t size : {6, 40}) {
+    for (KeyFamily& family : KeyFamilies(size, 7)) {
+      sets.push_back(std::move(family.keys));
     }
-    sets.insert(sets.end(), {integers, dense, paths});
   }
-  Keys bytes;
-  for (int byte = 0; byte < 256; byte++) {
-    bytes.push_back(std::string(1, static_cast<char>(byte)));
-  }
-  sets.push_back(bytes);
   // This set has several groups, and several blocks of rank and select.
+  Dice random(7);
   Keys many;
   while (many.size() < 700) {
     const uint64_t number = random.Below(1 << 14);
@@ -82,8 +60,8 @@ std::vector<Keys> KeySets() {
     many.push_back(many.back() + "run");
     many.push_back(many.back() + "1");
   }
+  SortUnique(&many);
   sets.push_back(many);
-  for (Keys& keys : sets) SortUnique(&keys);
   return sets;
 }
 
@@ -145,20 +123,25 @@ std::vector<std::string> SurfSeeds() {
   std::vector<std::string> seeds;
   size_t turn = 0;
   for (const Keys& keys : KeySets()) {
-    // Each encoding alone, and the mixture that the builder chooses.
-    for (uint32_t remainder_bits = 0; remainder_bits <= 8;
+    // The mixture that the builder chooses, each encoding alone, and digits.
+    for (uint32_t remainder_bits = 0; remainder_bits <= 10;
          remainder_bits += 2) {
       turn++;
       SurfSuffix suffix;
-      suffix.hash_bits = turn % 3 * 3;
+      suffix.hash_bits = turn % 7;
       suffix.real_bits = turn % 4 * 2;
-      suffix.prefix_bits = turn % 6 * 3;
+      suffix.prefix_bits = turn % 11;
       FstOptions options;
-      options.runs = turn % 5 != 0;
       options.list_exceptions = turn % 2 == 0;
-      options.reduce_alphabet = turn % 7 != 0;
-      if (remainder_bits > 0) {
-        options.forced.assign(1 + turn % 4, remainder_bits - turn % 3);
+      if (remainder_bits > 8) {
+        options.digits = FstOptions::kIfPossible;
+        suffix.real_bits = 0;
+      } else {
+        options.runs = turn % 5 != 0;
+        options.reduce_alphabet = turn % 7 != 0;
+        if (remainder_bits > 0) {
+          options.forced.assign(1 + turn % 4, remainder_bits - turn % 3);
+        }
       }
       if (!AddSmall(BuildSurfBlock(keys, suffix, options, SaltOf(turn)), keys,
                     &seeds)) {
@@ -170,14 +153,6 @@ std::vector<std::string> SurfSeeds() {
                                       options, SaltOf(turn)),
                       keys));
     }
-    // A trie of digits.
-    turn++;
-    SurfSuffix suffix;
-    suffix.hash_bits = turn % 3 * 3;
-    suffix.prefix_bits = turn % 4 * 4;
-    FstOptions options;
-    options.digits = FstOptions::kIfPossible;
-    AddSmall(BuildSurfBlock(keys, suffix, options, SaltOf(turn)), keys, &seeds);
   }
   return seeds;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  ApproximateCount against a walk over the keys.
+//  ApproximateCount against a walk over the keys. (Counts that fail:
+//  read_faults_test.)
 
 #include <thread>
 
@@ -8,9 +9,7 @@
 #include "plugin/approximate_count.h"
 #include "rocksdb/merge_operator.h"
 #include "rocksdb/utilities/transaction_db.h"
-#include "table/count_and_exist.h"
 #include "tests/lcg.h"
-#include "tests/table/faults/fault_file_system.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -121,36 +120,16 @@ INSTANTIATE_TEST_CASE_P(
     Tables, CountTest,
     ::testing::Values("filter_policy=surf:0:0;block_size=300",
                       "filter_policy=surf:4:5;block_size=300;"
-                      "cache_index_and_filter_blocks=true",
+                      "cache_index_and_filter_blocks=true;"
+                      "metadata_block_size=80",
+                      "filter_policy=surf:0:4;block_size=300;"
+                      "partition_filters=true;metadata_block_size=64;"
+                      "index_type=kTwoLevelIndexSearch",
                       "filter_policy=proteus:12;block_size=300",
                       "filter_policy=bloomfilter:10;block_size=300",
                       "block_size=300;no_block_cache=true"));
 
 class CountFeaturesTest : public CountTest {};
-
-// A failed count leaves nothing behind in its thread: iterators work as before.
-TEST_F(CountFeaturesTest, FailedCounts) {
-  const auto file_system = std::make_shared<FaultFileSystem>();
-  const std::unique_ptr<Env> env = NewCompositeEnv(file_system);
-  options_.env = env.get();
-  OpenNew("filter_policy=surf:0:0;no_block_cache=true");
-  const Keys keys =
-      MakeKeys(1000, [](uint64_t i) { return BigEndian(i << 20); });
-  Fill(keys);
-  const auto count = [&](CountResult* result) {
-    return Count(ReadOptions(), Between(keys[10], keys[900]), result);
-  };
-  file_system->FailReads(BlockKind::kData, ReadFault::kError);
-  CountResult result;
-  EXPECT_TRUE(count(&result).IsIOError());
-  EXPECT_EQ(nullptr, at_work<RangeCounter>);
-  file_system->HealReads();
-  EXPECT_EQ(890u, Walk(Between(keys[10], keys[900])));
-  ASSERT_OK(count(&result));
-  EXPECT_EQ(890u, result.count);
-  Destroy();
-  options_.env = Env::Default();
-}
 
 TEST_F(CountFeaturesTest, ReadsTwoBlocksARun) {
   OpenNew("filter_policy=surf:0:4;block_size=256");
@@ -197,17 +176,6 @@ TEST_F(CountFeaturesTest, OpenEndsReadNothing) {
     }
     ExpectWalked("\x80" + tail);
   }
-}
-
-TEST_F(CountFeaturesTest, OpenEndsOfPartitionedFilters) {
-  options_.target_file_size_base = 1 << 20;
-  OpenNew(
-      "filter_policy=surf:0:4;block_size=256;partition_filters=true;"
-      "index_type=kTwoLevelIndexSearch;metadata_block_size=512");
-  const Keys keys = RandomKeys(5000);
-  Fill(keys);
-  EXPECT_EQ(5000u, Count(RangePtr()).count);
-  for (size_t i = 0; i < keys.size(); i += 100) ExpectWalked(keys[i]);
 }
 
 TEST_F(CountFeaturesTest, ReadTiersAndDeadlines) {

@@ -227,14 +227,6 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
     CompareWalks(dbs, queries_, -1, options, walk);
   }
 
-  // Each policy that designs its filters gets every other setting, to save
-  // time.
-  static bool IsMyTurn(size_t setting) {
-    const std::string policy = GetParam().name;
-    if (policy == "Surf") return true;
-    return (policy == "Proteus") == (setting % 2 == 0);
-  }
-
   uint64_t Ticks(Tickers ticker) const {
     return statistics_->getTickerCount(ticker);
   }

@@ -147,9 +147,10 @@ class FilterBudgetDBTest : public GrowingTreeTest {
 
   FilterBudgetDBTest() { SetPolicy(Budget(kBudget)); }
 
-  static std::string Budget(uint64_t bytes, const std::string& more = "") {
+  static std::string Budget(double bytes, const std::string& more = "") {
     return "{id=protean.Proteus;prefix_filter_type=kRibbon;" + more +
-           "filter_budget_bytes=" + std::to_string(bytes) + "}";
+           "filter_budget_bytes=" +
+           std::to_string(static_cast<uint64_t>(bytes)) + "}";
   }
   // The lines of the log about budgets.
   Keys BudgetLines() const {
@@ -168,23 +169,21 @@ class FilterBudgetDBTest : public GrowingTreeTest {
       WaitForCompactions();
       const FilterSize total = Total();
       // If older files are never rewritten, later ones get the minimum.
-      const double bound =
-          ascending ? (1 + kGrowth / 2) * static_cast<double>(budget_) +
-                          kMinBudgetedBits / 8 * total.keys
-                    : (1 + kGrowth) * static_cast<double>(budget_);
+      const double bound = ascending ? (1 + kGrowth / 2) * budget_ +
+                                           kMinBudgetedBits / 8 * total.keys
+                                     : (1 + kGrowth) * budget_;
       ASSERT_LE(total.bytes, bound + total.files * kRoundedBytes);
     }
   }
   // The filters take the budget, but for 2 %.
   void ExpectUsed() {
     const FilterSize total = Total();
-    EXPECT_LE(total.bytes, 1.02 * static_cast<double>(budget_));
-    EXPECT_GE(total.bytes, 0.98 * static_cast<double>(budget_) -
-                               total.files * kRoundedBytes);
+    EXPECT_LE(total.bytes, 1.02 * budget_);
+    EXPECT_GE(total.bytes, 0.98 * budget_ - total.files * kRoundedBytes);
     if (HasFailure()) Print();
   }
 
-  uint64_t budget_ = kBudget;
+  double budget_ = kBudget;
 };
 
 // The tree grows to ten times its size, from 24 to 12 bits per key and less.
@@ -245,20 +244,20 @@ TEST_F(FilterBudgetDBTest, TheTreeOutgrowsTheBudget) {
 TEST_F(FilterBudgetDBTest, FilesThatMove) {
   Open();
   Write(120, /*ascending=*/true);
-  EXPECT_GT(Total().bytes, 1.2 * static_cast<double>(budget_));
+  EXPECT_GT(Total().bytes, 1.2 * budget_);
   ASSERT_EQ(1u, BudgetLines().size());
   EXPECT_NE(std::string::npos, BudgetLines()[0].find("evens that out"));
   const std::string copy = path_ + "_copy";
   ASSERT_OK(MakeCheckpoint(db_.get(), copy));
   CompactAndWait();
-  EXPECT_LE(Total().bytes, 1.02 * static_cast<double>(budget_));
+  EXPECT_LE(Total().bytes, 1.02 * budget_);
 
   Destroy();
   ASSERT_OK(Env::Default()->RenameFile(copy, path_));
   Open();
-  EXPECT_GT(Total().bytes, 1.2 * static_cast<double>(budget_));
+  EXPECT_GT(Total().bytes, 1.2 * budget_);
   Refresh();
-  EXPECT_LE(Total().bytes, 1.02 * static_cast<double>(budget_));
+  EXPECT_LE(Total().bytes, 1.02 * budget_);
   for (const auto& [level, size] : Levels()) EXPECT_GT(size.PerKey(), 10);
   // There is nothing left to even out.
   EXPECT_EQ(0u, Refresh().files_rewritten);
@@ -276,8 +275,8 @@ TEST_F(FilterBudgetDBTest, Partitioned) {
     CompactAndWait();
     const FilterSize total = Total();
     // The index of the parts counts with the filters.
-    EXPECT_LE(total.bytes, 1.03 * static_cast<double>(budget_));
-    EXPECT_GE(total.bytes, 0.95 * static_cast<double>(budget_));
+    EXPECT_LE(total.bytes, 1.03 * budget_);
+    EXPECT_GE(total.bytes, 0.95 * budget_);
   }
   if (HasFailure()) Print();
 }
@@ -301,7 +300,7 @@ TEST_F(FilterBudgetDBTest, AnotherPolicy) {
   Open();
   for (int i = 0; i < 60; i++) WriteNewFile();
   WaitForCompactions();
-  for (const uint64_t budget : {180000, 120000, 240000}) {
+  for (const double budget : {180000, 120000, 240000}) {
     SCOPED_TRACE(budget);
     budget_ = budget;
     ASSERT_OK(
@@ -332,7 +331,7 @@ TEST_F(FilterBudgetDBTest, Heat) {
   }
   EXPECT_GT(hot, cold + 3);
   Refresh();
-  EXPECT_LE(Total().bytes, 1.02 * static_cast<double>(budget_));
+  EXPECT_LE(Total().bytes, 1.02 * budget_);
 }
 
 TEST_F(FilterBudgetDBTest, MoreThanMemory) {
@@ -355,8 +354,8 @@ TEST_F(FilterBudgetDBTest, SharedByColumnFamilies) {
     ASSERT_OK(CompactAll(db_.get(), other));
   }
   const double bytes = Total().bytes + Total(other).bytes;
-  EXPECT_LE(bytes, 1.02 * static_cast<double>(budget_));
-  EXPECT_GE(bytes, 0.97 * static_cast<double>(budget_));
+  EXPECT_LE(bytes, 1.02 * budget_);
+  EXPECT_GE(bytes, 0.97 * budget_);
 }
 
 // How a tree grows to four times its size.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Filters in block caches: what the statistics count, parts of filters in two
-//  units, and what many DBs in one process keep beside filters that are in one
-//  small cache.
+//  Filters in block caches: how RocksDB loads and keeps their parts, what the
+//  statistics count, parts of filters in two units, and what many DBs in one
+//  process keep beside filters that are in one small cache.
 
 #include "filter_policy/kept_memory.h"
 #include "filter_policy/open_db/unit_heat.h"
@@ -16,6 +16,30 @@ namespace {
 // ---- What the statistics count ----
 
 constexpr char kInCache[] = "cache_index_and_filter_blocks=true;";
+
+// Notes the filter blocks that are inserted.
+class NotingCache : public CacheWrapper {
+ public:
+  explicit NotingCache(std::shared_ptr<Cache> cache)
+      : CacheWrapper(std::move(cache)) {}
+  const char* Name() const override { return "NotingCache"; }
+  Status Insert(const Slice& key, ObjectPtr value,
+                const CacheItemHelper* helper, size_t charge, Handle** handle,
+                Priority priority, const Slice& compressed,
+                CompressionType type) override {
+    if (helper != nullptr && helper->role == CacheEntryRole::kFilterBlock) {
+      keys.insert(key.ToString());
+      charges.push_back(charge);
+      priorities.insert(priority);
+    }
+    return target_->Insert(key, value, helper, charge, handle, priority,
+                           compressed, type);
+  }
+
+  std::set<std::string> keys;
+  std::vector<size_t> charges;
+  std::set<Priority> priorities;
+};
 
 class FilterCacheTest : public NumberedDBTest {
  protected:
@@ -78,37 +102,6 @@ TEST_F(FilterCacheTest, FiltersLargerThanAShard) {
   EXPECT_GT(kReads / 2, LoadedBy([&] { GetAbsentKeys(kReads); }).first);
 }
 
-// A cache without room for a part loses it when data blocks come.
-TEST_F(FilterCacheTest, DataBlocksPushFiltersOut) {
-  constexpr uint64_t kRounds = 20;
-  const struct {
-    std::shared_ptr<Cache> cache;
-    bool fits;
-  } cases[] = {{NewLRUCache(1 << 10, /*num_shard_bits=*/0), false},
-               {NewLRUCache(8 << 20, /*num_shard_bits=*/4), true},
-               {HyperClockCacheOptions(8 << 20, /*_estimated_entry_charge=*/0,
-                                       /*_num_shard_bits=*/3)
-                    .MakeSharedCache(),
-                true}};
-  for (const auto& [cache, fits] : cases) {
-    SCOPED_TRACE(cache->Name());
-    ASSERT_NO_FATAL_FAILURE(Make(kInCache, cache, 2));
-    GetAbsentKeys(1);
-    const uint64_t loads =
-        LoadedBy([&] {
-          for (uint64_t round = 0; round < kRounds; round++) {
-            AllRecords(db_.get());
-            GetAbsentKeys(1);
-          }
-        }).first;
-    if (fits) {
-      EXPECT_EQ(0u, loads);
-    } else {
-      EXPECT_LE(kRounds, loads);
-    }
-  }
-}
-
 // A filter that RocksDB holds itself is read once, with its file.
 TEST_F(FilterCacheTest, FiltersReadWithTheirFiles) {
   ASSERT_NO_FATAL_FAILURE(Make("", NewLRUCache(1 << 20), 2));
@@ -126,20 +119,29 @@ TEST_F(FilterCacheTest, FiltersReadWithTheirFiles) {
 }
 
 // RocksDB reads all parts when it opens the file. A cache that has room for
-// them keeps them; another one reads single parts.
+// them and for all data blocks keeps them; another one reads single parts.
 TEST_F(FilterCacheTest, PartsThatAreRead) {
   const std::string table = std::string(kInCache) + "metadata_block_size=1024;";
-  for (const bool fits : {true, false}) {
-    SCOPED_TRACE(fits);
+  const std::pair<std::shared_ptr<Cache>, bool> caches[] = {
+      {NewLRUCache(4 << 20, /*num_shard_bits=*/0), true},
+      {HyperClockCacheOptions(8 << 20, /*_estimated_entry_charge=*/0,
+                              /*_num_shard_bits=*/3)
+           .MakeSharedCache(),
+       true},
+      {NewLRUCache(8 << 10, /*num_shard_bits=*/0), false}};
+  for (const auto& [cache, fits] : caches) {
+    SCOPED_TRACE(std::string(cache->Name()) + (fits ? "" : ", a small one"));
     ASSERT_NO_FATAL_FAILURE(Make(table, NewLRUCache(4 << 20), 1));
-    UseTable(table, NewLRUCache(fits ? 4 << 20 : 8 << 10,
-                                /*num_shard_bits=*/0));
+    UseTable(table, cache);
     Open();
     const FilterSums before = FilterStats().total;
     EXPECT_LT(10u, before.filter_blocks_loaded);
     EXPECT_LT(0.9 * before.filter_bytes, before.filter_bytes_loaded);
     EXPECT_GT(1.1 * before.filter_bytes, before.filter_bytes_loaded);
-    const auto [blocks, bytes] = LoadedBy([&] { GetAbsentKeys(1000); });
+    const auto [blocks, bytes] = LoadedBy([&] {
+      AllRecords(db_.get());
+      GetAbsentKeys(1000);
+    });
     if (fits) {
       EXPECT_EQ(0u, blocks);
       continue;
@@ -163,6 +165,132 @@ TEST_F(FilterCacheTest, WhoseFiltersCount) {
   EXPECT_EQ(1u, FilterStats().total.filter_blocks_loaded);
 }
 
+// ---- How RocksDB loads and keeps parts ----
+
+// CachedFilter has RocksDB load parts of a filter as if they were blocks, and
+// stands where RocksDB's table has its own filter. If a test fails, look at
+// what RocksDB does with partitioned filters now: its reader's
+// GetFilterPartitionBlock, and how a block's trailer and cache key are read.
+class CachedFilterTest : public FilterCacheTest {
+ protected:
+  static constexpr size_t kPartBytes = 512;
+
+  // Opens a DB of one file, with nothing in its cache.
+  void MakeParts(const std::string& more = "") {
+    const std::string table = std::string(kInCache) +
+                              "filter_policy=surf:0:16;metadata_block_size=" +
+                              std::to_string(kPartBytes) + ";" + more;
+    Make(table, NewLRUCache(8 << 20), 1);
+    // The parts of files of level 0 are read when these are opened.
+    CompactLevel0Into(3, 1 << 20);
+    cache_ = std::make_shared<NotingCache>(NewLRUCache(8 << 20));
+    UseTable(table, cache_);
+    Open();
+    ASSERT_OK(options_.statistics->Reset());
+    get_perf_context()->Reset();
+  }
+  size_t NumParts() {
+    const std::string bytes = FilterBytes(OneFile());
+    FilterDirectory directory;
+    EXPECT_OK(directory.Read(bytes, bytes.size()));
+    return directory.parts().size();
+  }
+  void GetAbsent(uint64_t i) { ASSERT_FALSE(Has(Gap(i, 500))); }
+
+  std::shared_ptr<NotingCache> cache_;
+};
+
+TEST_F(CachedFilterTest, AGetReadsOnePartOnce) {
+  MakeParts();
+  const size_t parts = NumParts();
+  ASSERT_GT(parts, 5u);
+  EXPECT_EQ(0u, cache_->keys.size());
+  GetAbsent(kKeys / 2);
+  EXPECT_EQ(1u, get_perf_context()->filter_block_read_count);
+  EXPECT_LE(get_perf_context()->block_read_byte, 2 * kPartBytes);
+  EXPECT_EQ(1u, Ticks(BLOCK_CACHE_FILTER_MISS));
+  EXPECT_EQ(1u, Ticks(BLOCK_CACHE_FILTER_ADD));
+  EXPECT_EQ(1u, Ticks(BLOOM_FILTER_USEFUL));
+  GetAbsent(kKeys / 2);
+  EXPECT_EQ(1u, get_perf_context()->filter_block_read_count);
+  EXPECT_EQ(1u, Ticks(BLOCK_CACHE_FILTER_HIT));
+  // Each part has a key of its own in the cache, and the rest of the file has
+  // other ones.
+  for (uint64_t i = 0; i < kKeys; i += 2) GetAbsent(i);
+  EXPECT_EQ(parts, get_perf_context()->filter_block_read_count);
+  EXPECT_EQ(parts, cache_->keys.size());
+  cache_->charges.pop_back();  // the last part may be smaller
+  for (const size_t charge : cache_->charges) {
+    EXPECT_GT(charge, kPartBytes / 4);
+    EXPECT_LT(charge, 4 * kPartBytes);
+  }
+  for (uint64_t i = 0; i < kKeys; i++) ASSERT_TRUE(Has(Key(i)));
+  EXPECT_EQ(kKeys, Ticks(BLOOM_FILTER_FULL_TRUE_POSITIVE));
+}
+
+TEST_F(CachedFilterTest, Priorities) {
+  for (const bool high : {false, true}) {
+    MakeParts(std::string("cache_index_and_filter_blocks_with_high_priority=") +
+              (high ? "true" : "false"));
+    GetAbsent(1);
+    EXPECT_EQ((std::set<Cache::Priority>{high ? Cache::Priority::HIGH
+                                              : Cache::Priority::LOW}),
+              cache_->priorities);
+  }
+}
+
+// A filter that RocksDB's table pins is not cut into parts when it is written.
+TEST_F(CachedFilterTest, PinnedParts) {
+  const struct {
+    std::string index;
+    std::string pinning;
+    bool in_parts;
+    bool pinned;
+  } rows[] = {{"", "unpartitioned_pinning=kNone", true, false},
+              {"", "unpartitioned_pinning=kFlushedAndSimilar", true, false},
+              {"", "unpartitioned_pinning=kAll", false, true},
+              {"kTwoLevelIndexSearch", "partition_pinning=kNone", true, false},
+              {"kTwoLevelIndexSearch", "partition_pinning=kAll", true, true}};
+  for (const auto& [index, pinning, in_parts, pinned] : rows) {
+    SCOPED_TRACE(index + " " + pinning);
+    MakeParts(
+        "metadata_cache_options={" + pinning + "};" +
+        (index.empty() ? "" : "partition_filters=true;index_type=" + index));
+    const size_t parts = NumParts();
+    EXPECT_GE(parts, in_parts ? 6u : 1u);
+    EXPECT_LE(parts, in_parts ? kKeys : 1u);
+    EXPECT_EQ(pinned ? parts : 0u, cache_->keys.size());
+    cache_->EraseUnRefEntries();
+    get_perf_context()->Reset();
+    GetAbsent(7);
+    EXPECT_EQ(pinned ? 0u : 1u, get_perf_context()->filter_block_read_count);
+  }
+}
+
+// The parts of a file that is deleted leave the cache, if RocksDB is asked for
+// that.
+TEST_F(CachedFilterTest, PartsOfObsoleteFiles) {
+  size_t left[2];
+  for (const bool uncached : {false, true}) {
+    options_.uncache_aggressiveness = uncached ? 1000 : 0;
+    MakeParts();
+    for (uint64_t i = 0; i < kKeys; i += 2) GetAbsent(i);
+    ASSERT_OK(db_->DeleteRange(WriteOptions(), Key(0), Key(kKeys)));
+    ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+    left[uncached] = cache_->GetUsage();
+  }
+  EXPECT_LT(left[1] + 3000, left[0]);
+}
+
+// A directory larger than the first read of it.
+TEST_F(CachedFilterTest, ALargeDirectory) {
+  MakeParts("metadata_block_size=16");
+  EXPECT_GT(NumParts(), 500u);
+  for (uint64_t i = 0; i < kKeys; i++) ASSERT_TRUE(Has(Key(i)));
+  GetAbsent(9);
+  EXPECT_GE(Ticks(BLOOM_FILTER_USEFUL), 1u);
+}
+
 // ---- Parts in two units ----
 
 // Which units reads load, what they cost, and what becomes of a unit that is
@@ -182,20 +310,17 @@ int PassesUntilLoaded(UnitHeat* heat, double share, int most = 1 << 20) {
   return most;
 }
 
-TEST(UnitHeatTest, StopsWhatWouldReadInVain) {
+TEST(UnitHeatTest, StopsWhatReadsInVainAndNothingElse) {
   UnitHeat heat;
   for (int i = 0; i < 10; i++) {
     EXPECT_EQ(1, PassesUntilLoaded(&heat, 1));
     EXPECT_EQ(Action::kLook, heat.OnPass(AskedFor::kGet, [] { return 1.0; }));
     heat.OnGone();
   }
-}
-
-TEST(UnitHeatTest, LeavesAloneWhatFindsKeys) {
-  UnitHeat heat;
-  EXPECT_EQ(1 << 20, PassesUntilLoaded(&heat, 0));
+  UnitHeat finds_keys;
+  EXPECT_EQ(1 << 20, PassesUntilLoaded(&finds_keys, 0));
   EXPECT_EQ(Action::kLoad,
-            heat.OnPass(AskedFor::kOpenSeek, [] { return 0.0; }));
+            finds_keys.OnPass(AskedFor::kOpenSeek, [] { return 0.0; }));
 }
 
 // A unit that the cache drops before it is asked again takes more than twice as
@@ -241,15 +366,12 @@ class FilterUnitsTest : public NumberedDBTest {
     WriteNumbers(1, kKeys);
     for (uint64_t i = 0; i < 2000; i++) GetAbsent(7 * i);
     Compact();
-    ASSERT_NO_FATAL_FAILURE(ReadDirectory());
-    for (const FilterPart& part : parts()) ASSERT_TRUE(part.HasSecond());
-    ASSERT_GT(parts().size(), 5u);
-    EXPECT_LE(8 * block_.size(), 12 * kKeys);
-  }
-  void ReadDirectory() {
     file_ = OneFile();
     block_ = FilterBytes(file_);
     ASSERT_OK(directory_.Read(block_, block_.size()));
+    for (const FilterPart& part : parts()) ASSERT_TRUE(part.HasSecond());
+    ASSERT_GT(parts().size(), 5u);
+    EXPECT_LE(8 * block_.size(), 12 * kKeys);
   }
   // Opens the DB again, with an empty cache.
   void Reopen(const std::string& more = "") {
@@ -306,33 +428,14 @@ TEST_F(FilterUnitsTest, FirstUnitsFilterASmallCache) {
   for (uint64_t i = 0; i < kKeys; i += 7) GetPresent(i);
 }
 
-// A filter that RocksDB's table pins is not cut into parts when it is written.
-// Of one that has been cut, all units are pinned.
+// Of a filter that has been cut, all units are pinned.
 TEST_F(FilterUnitsTest, PinnedFilters) {
-  const std::string pin_all =
-      "metadata_cache_options={unpartitioned_pinning=kAll};";
   ASSERT_NO_FATAL_FAILURE(Fill("block_cache=8M;"));
-  Reopen(pin_all);
+  Reopen("metadata_cache_options={unpartitioned_pinning=kAll};");
   for (uint64_t i = 0; i < 5000; i++) GetAbsent(i);
   EXPECT_EQ(0u, UnitsLoaded());
   EXPECT_EQ(0u, get_perf_context()->filter_block_read_count);
   EXPECT_LT(FalsePositives(), 50u);
-
-  const auto parts_with = [&](const std::string& options) {
-    Reopen(options);
-    WriteNumbers(1, kKeys);
-    Compact();
-    ReadDirectory();
-    Reopen(options);
-    for (uint64_t i = 0; i < 1000; i++) GetAbsent(i);
-    return parts().size();
-  };
-  EXPECT_EQ(1u, parts_with(pin_all));
-  EXPECT_EQ(0u, get_perf_context()->filter_block_read_count);
-  EXPECT_LT(5u, parts_with("partition_filters=true;metadata_cache_options={"
-                           "partition_pinning=kAll;};"));
-  EXPECT_LT(5u, parts_with("metadata_cache_options={unpartitioned_pinning="
-                           "kFlushedAndSimilar};"));
 }
 
 // A second unit that is damaged costs false positives of its part alone.

@@ -1,238 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Filters in parts: those of single files, compared with a sorted vector of
-//  the file's keys; and DBs whose filters are in the block cache: what reads
-//  read, options that are switched while files live, and what RocksDB does with
-//  these files alone.
+//  DBs whose filters are in parts, in the block cache: what reads read, options
+//  that are switched while files live, and what RocksDB does with these files
+//  alone. (What the filters answer: parted_filter_test.cc.)
 
-#include <cmath>
-
-#include "filter_policy/filter_properties.h"
 #include "plugin/approximate_count.h"
 #include "rocksdb/slice_transform.h"
-#include "table/filter_trial.h"
 #include "table/rocksdb_internals/block_based_file.h"
-#include "tests/filter_blocks.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-// ---- Single files ----
-
-namespace {
-
-constexpr char kInParts[] = "cache_index_and_filter_blocks=true;";
-
-class FilterPartsTest : public ::testing::Test {
- protected:
-  FilterPartsTest() : path_(test::PerThreadDBPath("parts.sst")) {}
-  ~FilterPartsTest() override {
-    file_.reset();
-    Env::Default()->DeleteFile(path_).PermitUncheckedError();
-  }
-
-  // Writes a file of these keys, and opens its filter.
-  void Write(const Keys& keys, const std::string& table) {
-    keys_ = keys;
-    options_.table_factory = NewTable("ProteanTable", table);
-    WriteSstFile(options_, path_, keys);
-    ASSERT_OK(BlockBasedFile::OpenApart(options_, path_, &file_));
-    filter_ = file_->GetHeldBlock();
-    ASSERT_NE(nullptr, filter_);
-  }
-
-  // The index of the first key at or above `bound`.
-  size_t At(const std::string& bound) const {
-    return std::lower_bound(keys_.begin(), keys_.end(), bound) - keys_.begin();
-  }
-
-  void AskForRange(const std::string& lo, const std::string& hi,
-                   bool hi_inclusive) {
-    const std::string range =
-        "[" + Hex(lo) + ", " + Hex(hi) + (hi_inclusive ? "]" : ")");
-    const uint64_t truth = KeysIn(keys_, lo, hi, hi_inclusive);
-    ASSERT_TRUE(truth == 0 || filter_->RangeMayMatch(lo, hi, hi_inclusive))
-        << range;
-    RangeCount count;
-    if (lo > hi || hi_inclusive ||
-        !filter_->CountRange(lo, hi, hi_inclusive, &count)) {
-      return;
-    }
-    // What RangeCounter does with the ambiguous keys.
-    const auto is_first = [this](const std::string& bound, size_t shared,
-                                 const std::string& limit) {
-      const size_t at = At(bound);
-      return at < keys_.size() &&
-             Slice(keys_[at]).starts_with(Slice(bound.data(), shared)) &&
-             (limit.empty() || keys_[at] < limit);
-    };
-    uint64_t counted = count.count;
-    const bool low_is_below =
-        count.low_ambiguous && !is_first(lo, count.low_shared, count.low_limit);
-    if (low_is_below) counted--;
-    if (count.high_ambiguous && !(low_is_below && count.count == 1) &&
-        is_first(hi, count.high_shared, count.high_limit)) {
-      counted--;
-    }
-    ASSERT_EQ(truth, counted) << range;
-  }
-
-  void AskForBound(const std::string& target) {
-    ASSERT_TRUE(LowerBoundHolds(*filter_, keys_, target)) << Hex(target);
-    std::string bound;
-    if (!filter_->QuickLowerBound(target, &bound)) {
-      ASSERT_EQ(keys_.size(), At(target)) << Hex(target);
-      return;
-    }
-    ASSERT_LE(target, bound);
-    ASSERT_EQ(At(target), At(bound)) << Hex(target) << " to " << Hex(bound);
-    std::string again;
-    ASSERT_TRUE(filter_->QuickLowerBound(bound, &again));
-    ASSERT_EQ(bound, again) << Hex(target);
-  }
-
-  void AskForEnds(const std::string& bound) {
-    const size_t at = At(bound);
-    const bool is_key = at < keys_.size() && keys_[at] == bound;
-    if (at < keys_.size()) {
-      ASSERT_TRUE(filter_->MayHaveKeyAtOrAbove(bound)) << Hex(bound);
-    } else {
-      ASSERT_FALSE(filter_->HasKeyAtOrAbove(bound)) << Hex(bound);
-    }
-    if (at > 0 || is_key) {
-      ASSERT_TRUE(filter_->MayHaveKeyAtOrBelow(bound)) << Hex(bound);
-    }
-    if (at == 0) {
-      ASSERT_FALSE(filter_->HasKeyBelow(bound)) << Hex(bound);
-    }
-  }
-
-  void AskEverything(size_t step) {
-    Random rnd(17);
-    for (size_t i = 0; i < keys_.size(); i += step) {
-      const std::string& key = keys_[i];
-      ASSERT_TRUE(filter_->KeyMayMatch(key)) << Hex(key);
-      const Keys around = Around(key);
-      const std::string far = keys_[std::min(
-          keys_.size() - 1, i + rnd.Uniform(static_cast<int>(keys_.size())))];
-      for (const std::string& lo : around) {
-        ASSERT_NO_FATAL_FAILURE(AskForBound(lo));
-        ASSERT_NO_FATAL_FAILURE(AskForEnds(lo));
-        for (const std::string& hi :
-             {around.front(), around.back(), far, Pick(keys_, &rnd) + "x"}) {
-          ASSERT_NO_FATAL_FAILURE(AskForRange(lo, hi, rnd.OneIn(2)));
-          ASSERT_NO_FATAL_FAILURE(AskForRange(lo, hi, false));
-        }
-      }
-    }
-    ASSERT_EQ(Slice(keys_.front()).ToString().substr(0, 64),
-              filter_->smallest().ToString());
-    ASSERT_EQ(keys_.back().substr(0, 64), filter_->largest().ToString());
-  }
-
-  const std::string path_;
-  Options options_;
-  Keys keys_;
-  std::unique_ptr<BlockBasedFile> file_;
-  const FilterBlock* filter_ = nullptr;
-};
-
-}  // namespace
-
-TEST_F(FilterPartsTest, NoFalseNegatives) {
-  for (const char* policy : {"surf:0:8", "surf:4:4", "surf:0:0", "proteus:12",
-                             "prefixbloom:10", "prefixbloom2:14"}) {
-    for (const char* size : {"80", "400"}) {
-      for (const KeyFamily& family : KeyFamilies(600, 3)) {
-        SCOPED_TRACE(std::string(policy) + " " + size + " " + family.name);
-        ASSERT_NO_FATAL_FAILURE(Write(
-            family.keys, std::string(kInParts) + "filter_policy=" + policy +
-                             ";block_size=256;metadata_block_size=" + size));
-        ASSERT_OK(filter_->status());
-        ASSERT_GT(filter_->directory().parts().size(), 0u);
-        ASSERT_EQ(family.keys.size(), filter_->header().num_keys);
-        ASSERT_NO_FATAL_FAILURE(
-            AskEverything(std::max<size_t>(1, family.keys.size() / 40)));
-      }
-    }
-  }
-}
-
-// What a part has in a block beside its layers, at least: an entry, what is
-// behind its payload, and the header of one set.
-constexpr double kPartOverhead = 45;
-
-// The rate of false positives is that of one filter of as many bits as the
-// parts have beside what each of them adds. Where parts are too small for the
-// trie that one filter has, some kinds of queries are better with the other
-// design, and others worse: then the mean counts.
-TEST_F(FilterPartsTest, FalsePositives) {
-  constexpr int kQueries = 20000;
-  Keys keys = RandomNumbers(/*seed=*/3, 100000);
-  SortUnique(&keys);
-  // The kinds: points, ranges anywhere, and short ranges after keys.
-  const auto rate_of = [&](int kind) {
-    Random64 random(4);
-    int asked = 0;
-    int positive = 0;
-    while (asked < kQueries) {
-      const uint64_t width = kind == 0 ? 1 : kind == 1 ? 1 << 20 : 32;
-      uint64_t number = random.Next();
-      if (kind == 2) {
-        const std::string& key = keys[number % keys.size()];
-        number = EndianSwapValue(DecodeFixed64(key.data())) + 1 +
-                 random.Uniform(1000);
-      }
-      const std::string lo = BigEndian(number);
-      const std::string hi = BigEndian(number + width);
-      if (number + width < number || KeysIn(keys, lo, hi, false) > 0) continue;
-      asked++;
-      positive += kind == 0 ? filter_->KeyMayMatch(lo)
-                            : filter_->RangeMayMatch(lo, hi, false);
-    }
-    return static_cast<double>(positive) / kQueries;
-  };
-  struct {
-    std::string name;
-    double bits_per_key;  // 0 if the policy takes as many as it needs
-    std::string settings;
-  } const kPolicies[] = {
-      {"proteus:", 12, ""}, {"proteus:", 12, ":bloom"}, {"surf:0:4", 0, ""}};
-  for (const auto& [name, bits_per_key, settings] : kPolicies) {
-    std::string designs[2];
-    double rates[2][3];
-    double header_bits = 0;  // of the parts, per key
-    for (const bool in_parts : {true, false}) {
-      const std::string bits =
-          bits_per_key > 0 ? std::to_string(bits_per_key - header_bits) : "";
-      ASSERT_NO_FATAL_FAILURE(
-          Write(keys, std::string(in_parts ? kInParts : "") +
-                          "filter_policy=" + name + bits + settings));
-      designs[in_parts] = ReportOf(*file_).design;
-      for (const int kind : {0, 1, 2}) rates[in_parts][kind] = rate_of(kind);
-      header_bits = 8 * kPartOverhead *
-                    static_cast<double>(filter_->directory().parts().size()) /
-                    static_cast<double>(keys.size());
-    }
-    const auto expect_alike = [&](double whole, double parts) {
-      const double noise = 3 * std::sqrt(whole / kQueries);
-      EXPECT_LE(parts, std::max(1.1 * whole, whole + 0.002) + noise)
-          << name << settings << ": " << designs[0] << "; in parts "
-          << designs[1];
-    };
-    double sums[2] = {0, 0};
-    for (const int kind : {0, 1, 2}) {
-      sums[0] += rates[0][kind];
-      sums[1] += rates[1][kind];
-      if (designs[0] == designs[1]) {
-        expect_alike(rates[0][kind], rates[1][kind]);
-      }
-    }
-    expect_alike(sums[0] / 3, sums[1] / 3);
-  }
-}
-
-// ---- DBs ----
 
 namespace {
 
@@ -334,54 +111,46 @@ class FilterPartsDBTest : public NumberedDBTest {
 }  // namespace
 
 // With room for a tenth of the filters, a read of absent keys reads a part of
-// the filter of each run at most.
-TEST_F(FilterPartsDBTest, ASmallCacheHoldsParts) {
-  for (const char* policy : {"proteus:14", "surf:0:16"}) {
+// the filter of each run at most. So does an open seek in a cache that holds no
+// part: while a file waits for the search, it keeps the parts that it has
+// asked.
+TEST_F(FilterPartsDBTest, ReadsWithSmallCachesReadAPartOfEachRun) {
+  constexpr uint64_t kReads = 2000;
+  constexpr uint64_t kSeeks = 1000;
+  for (const std::string policy : {"proteus:14", "surf:0:16"}) {
     SCOPED_TRACE(policy);
-    OpenNew(std::string(kParts) + "filter_policy=" + policy +
-            ";block_cache={capacity=8K;num_shard_bits=0}");
+    const std::string table = kParts + ("filter_policy=" + policy);
+    OpenNew(table + ";block_cache={capacity=8K;num_shard_bits=0}");
     Fill();
     for (const size_t parts : Parts()) EXPECT_GT(parts, 10u);
+    const PerfContext& perf = *get_perf_context();
     get_perf_context()->Reset();
-    constexpr uint64_t kReads = 2000;
     for (uint64_t n = 0; n < kReads; n++) ASSERT_FALSE(Has(Gap(AnyGap(), 500)));
-    EXPECT_LE(get_perf_context()->filter_block_read_count, 3 * kReads);
-    EXPECT_LE(get_perf_context()->block_read_byte, 3 * kReads * 1200);
+    EXPECT_LE(perf.filter_block_read_count, 3 * kReads);
+    EXPECT_LE(perf.block_read_byte, 3 * kReads * 1200);
     // Untaught, Proteus lets some of these ranges through.
-    if (std::string(policy) != "surf:0:16") continue;
-    get_perf_context()->Reset();
-    for (uint64_t n = 0; n < kReads; n++) {
-      const uint64_t i = AnyGap();
-      ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700)));
+    if (policy == "surf:0:16") {
+      get_perf_context()->Reset();
+      for (uint64_t n = 0; n < kReads; n++) {
+        const uint64_t i = AnyGap();
+        ASSERT_EQ("", FirstIn(Gap(i), Gap(i, 700)));
+      }
+      // A range that ends in another part than it begins in reads both.
+      EXPECT_LE(perf.filter_block_read_count, 3 * kReads + kReads / 10);
+      EXPECT_LE(perf.block_read_byte, 4 * kReads * 1200);
     }
-    // A range that ends in another part than it begins in reads both.
-    EXPECT_LE(get_perf_context()->filter_block_read_count,
-              3 * kReads + kReads / 10);
-    EXPECT_LE(get_perf_context()->block_read_byte, 4 * kReads * 1200);
-  }
-}
-
-// While a file waits for the search, it keeps the parts that it has asked: in a
-// cache that holds none of them, a seek still reads one part of each run.
-TEST_F(FilterPartsDBTest, AnOpenSeekReadsAPartOnce) {
-  for (const char* policy : {"proteus:14", "surf:0:16"}) {
-    SCOPED_TRACE(policy);
-    OpenNew(std::string(kParts) + "filter_policy=" + policy +
-            ";block_cache={capacity=1K;num_shard_bits=0}");
-    Fill();
+    OpenWith(table + ";block_cache={capacity=1K;num_shard_bits=0}");
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
     it->Seek(Key(kKeys / 2));
     get_perf_context()->Reset();
-    constexpr uint64_t kReads = 1000;
-    for (uint64_t n = 0; n < kReads; n++) {
+    for (uint64_t n = 0; n < kSeeks; n++) {
       const uint64_t i = AnyGap(kKeys - 10);
       it->Seek(Gap(i));
       ASSERT_TRUE(it->Valid());
       ASSERT_EQ(Key(i + 1), it->key().ToString());
     }
     // A few seeks begin behind the last key of a part, or wait more than once.
-    EXPECT_LE(get_perf_context()->filter_block_read_count,
-              3 * kReads + kReads / 5);
+    EXPECT_LE(perf.filter_block_read_count, 3 * kSeeks + kSeeks / 5);
   }
 }
 
@@ -404,10 +173,12 @@ TEST_F(FilterPartsDBTest, WideRangesReadFewParts) {
 
 // Files of both kinds live side by side, under any options. RocksDB's own table
 // reads all data of such files, and with a policy of Protean it filters Gets.
+// In ProteanTable, filters outlive their policy.
 TEST_F(FilterPartsDBTest, SwitchedOnAndOff) {
   const std::string cache = "block_cache=64K;";
-  for (const char* policy : {"proteus:12", "surf:0:8", "surf:0:0:8",
-                             "levels:surf:0:8,bloomfilter:10,proteus:12"}) {
+  for (const std::string policy :
+       {"proteus:12", "surf:0:8", "surf:0:0:8",
+        "levels:surf:0:8,bloomfilter:10,proteus:12"}) {
     SCOPED_TRACE(policy);
     const std::string filter = cache + "filter_policy=" + policy;
     OpenNew(kParts + filter);
@@ -429,7 +200,11 @@ TEST_F(FilterPartsDBTest, SwitchedOnAndOff) {
         }
         SCOPED_TRACE(id + " " + table);
         OpenWith(table, id);
+        ASSERT_OK(options_.statistics->Reset());
         ASSERT_NO_FATAL_FAILURE(CheckAll(37));
+        if (policy != "surf:0:8" || id == "BlockBasedTable") continue;
+        EXPECT_GE(FilteredSeeks(), 2.9 * kKeys / 37);
+        EXPECT_GE(Ticks(BLOOM_FILTER_USEFUL), 2.9 * kKeys / 37);
       }
     }
     OpenWith(kParts + filter);

@@ -157,29 +157,9 @@ class CrossFamilyTest : public IteratorsTest {
 
 PROTEAN_FEATURE_TEST(CrossFamilyTest);
 
-TEST_P(CrossFamilyTest, CoalescingIterator) {
-  const TwinIterator::Source source = [&](TwinDB::Twin twin,
-                                          const ReadOptions& options) {
-    return dbs_->db(twin)
-        ->NewCoalescingIterator(options, families_[twin])
-        .release();
-  };
-  for (bool upper : {false, true}) {
-    WalkOptions walk;
-    walk.lower = walk.upper = upper;
-    TwinIterator it(source, ReadOptions(), upper, upper);
-    it.CompareAlso(
-        [](const Iterator& at) { return DescribeColumns(at.columns()); });
-    const uint64_t before = FilteredSeeks();
-    WalkBoth(&it, queries_, walk);
-    if (upper) {
-      EXPECT_GT(FilteredSeeks(), before);
-    }
-  }
-}
-
-// All columns of all families at once, and the families one by one.
-TEST_P(CrossFamilyTest, AttributeGroupsAndNewIterators) {
+// All families at once, with their columns together or apart, and the families
+// one by one.
+TEST_P(CrossFamilyTest, IteratorsOfEveryKind) {
   const auto scan = [&](const std::string& lo, const std::string& hi,
                         bool backwards) {
     return dbs_->Same([&](TwinDB::Twin twin) {
@@ -188,6 +168,7 @@ TEST_P(CrossFamilyTest, AttributeGroupsAndNewIterators) {
       ReadOptions options;
       options.iterate_lower_bound = &lower;
       options.iterate_upper_bound = &upper;
+      DB* const db = dbs_->db(twin);
       std::string described;
       const auto walk = [&](auto* it, const auto& describe) {
         backwards ? it->SeekForPrev(hi) : it->Seek(lo);
@@ -196,8 +177,13 @@ TEST_P(CrossFamilyTest, AttributeGroupsAndNewIterators) {
         }
         described += it->status().ToString();
       };
+      const auto together = db->NewCoalescingIterator(options, families_[twin]);
+      walk(together.get(), [&] {
+        return together->value().ToString() +
+               DescribeColumns(together->columns());
+      });
       const auto groups =
-          dbs_->db(twin)->NewAttributeGroupIterator(options, families_[twin]);
+          db->NewAttributeGroupIterator(options, families_[twin]);
       walk(groups.get(), [&] {
         std::string columns;
         for (const auto& group : groups->attribute_groups()) {
@@ -207,8 +193,7 @@ TEST_P(CrossFamilyTest, AttributeGroupsAndNewIterators) {
         return columns;
       });
       std::vector<Iterator*> iterators;
-      EXPECT_OK(
-          dbs_->db(twin)->NewIterators(options, families_[twin], &iterators));
+      EXPECT_OK(db->NewIterators(options, families_[twin], &iterators));
       for (Iterator* raw : iterators) {
         const std::unique_ptr<Iterator> it(raw);
         walk(raw, [&] { return raw->value().ToString() + " "; });
@@ -240,17 +225,15 @@ class OpenSeeksTest : public OwnDBTest {
     Open();
   }
 
-  // One run of these keys; at the bottom of the tree or on level 0.
-  void AddRun(const Keys& keys, bool bottom = false) {
-    WriteFile(keys, /*level=*/0, std::string(100, 'v'));
-    model_.insert(keys.begin(), keys.end());
-    if (bottom) CompactLevel0Into(3, 1 << 30);
-  }
-  // Numbers that are spread out.
-  void AddNumbers(size_t count, bool bottom = false) {
+  // A run of numbers that are spread out; at the bottom of the tree or on level
+  // 0.
+  void AddNumbers(size_t count, bool bottom = false,
+                  const std::string& value = std::string(100, 'v')) {
     Keys keys(count);
     for (std::string& key : keys) key = BigEndian(random_.Next());
-    AddRun(keys, bottom);
+    WriteFile(keys, /*level=*/0, value);
+    model_.insert(keys.begin(), keys.end());
+    if (bottom) CompactLevel0Into(3, 1 << 30);
   }
 
   // Checks that an iterator at `target` and some steps on is where it should
@@ -314,14 +297,7 @@ TEST_F(OpenSeeksTest, ScanOverManyRuns) {
   constexpr int kRuns = 250;
   OpenWith("filter_policy=proteus:14;block_cache=64M");
   for (int run = 0; run < kRuns; run++) {
-    WriteBatch batch;
-    for (int i = 0; i < 200; i++) {
-      const std::string key = BigEndian(random_.Next());
-      ASSERT_OK(batch.Put(key, "v"));
-      model_.insert(key);
-    }
-    ASSERT_OK(db_->Write(WriteOptions(), &batch));
-    Flush();
+    AddNumbers(200, /*bottom=*/false, "v");
   }
   for (const uint64_t target : {0x2000000000000001, 0x7123456789abcdef}) {
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));

@@ -8,7 +8,7 @@
 #include "rocksdb/slice_transform.h"
 #include "rocksdb/sst_file_reader.h"
 #include "table/protean_table_factory.h"
-#include "tests/sst_damage.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -244,26 +244,6 @@ TEST_F(OptionsTest, OptionsOfAnOpenDB) {
   for (const char* key : {"a", "b", "c"}) EXPECT_TRUE(Has(key)) << key;
   ExpectRefused(db_->SetOptions({{"table_factory.filter_policy", "surf:99:0"}}),
                 {"hash_suffix_bits", "99"});
-  ExpectRefused(
-      db_->SetOptions({{"table_factory.filter_policy",
-                        "{id=protean.Proteus;filter_budget_bytes=3}"}}),
-      {"filter_budget_bytes", "3"});
-}
-
-// RocksDB ignores partition_filters without a two-level index, and Protean
-// always.
-TEST_F(OptionsTest, PartitionFiltersIsOfTheIndex) {
-  for (const char* index :
-       {"kBinarySearch", "kBinarySearchWithFirstKey", "kTwoLevelIndexSearch"}) {
-    SCOPED_TRACE(index);
-    SetPolicy("surf:0:4",
-              std::string("partition_filters=true;"
-                          "cache_index_and_filter_blocks=true;index_type=") +
-                  index);
-    OpenNew();
-    WriteFile({"key"});
-    EXPECT_GT(FilterHandle(OneFile()).size(), FilterDirectory::kFixedSize);
-  }
 }
 
 // An SstFileWriter does not validate options: it must do without a filter, or
@@ -322,15 +302,19 @@ namespace {
 
 struct Names {
   const char* short_name;
-  const char* id;
+  DesignSpace space;
 };
 
-void PrintTo(const Names& names, std::ostream* out) { *out << names.id; }
+void PrintTo(const Names& names, std::ostream* out) {
+  *out << names.short_name;
+}
 
 class ProteusOptionsTest : public OptionsTest,
                            public testing::WithParamInterface<Names> {
  protected:
-  std::string Id() const { return GetParam().id; }
+  std::string Id() const {
+    return ProteusFilterPolicy::ClassName(GetParam().space);
+  }
   std::string ShortName() const { return GetParam().short_name; }
   std::string Object(const std::string& options) const {
     return "{id=" + Id() + ";" + options + "}";
@@ -350,14 +334,8 @@ class ProteusOptionsTest : public OptionsTest,
   void ExpectOptionsRefused(const ProteusPolicyOptions& options,
                             const Keys& words) {
     BlockBasedTableOptions table;
-    for (DesignSpace space :
-         {DesignSpace::kOnePrefixFilter, DesignSpace::kTwoPrefixFilters,
-          DesignSpace::kProteus}) {
-      if (ProteusFilterPolicy::ClassName(space) != Id()) continue;
-      table.filter_policy =
-          std::make_shared<ProteusFilterPolicy>(space, options);
-    }
-    ASSERT_NE(nullptr, table.filter_policy);
+    table.filter_policy =
+        std::make_shared<ProteusFilterPolicy>(GetParam().space, options);
     options_.table_factory = NewProteanTableFactory(table);
     ExpectRefused(Use(), words);
     options_.table_factory.reset(NewBlockBasedTableFactory(table));
@@ -371,9 +349,9 @@ class ProteusOptionsTest : public OptionsTest,
 
 INSTANTIATE_TEST_SUITE_P(
     Policies, ProteusOptionsTest,
-    testing::Values(Names{"proteus", "protean.Proteus"},
-                    Names{"prefixbloom", "protean.PrefixBloom"},
-                    Names{"prefixbloom2", "protean.TwoPrefixBloom"}),
+    testing::Values(Names{"proteus", DesignSpace::kProteus},
+                    Names{"prefixbloom", DesignSpace::kOnePrefixFilter},
+                    Names{"prefixbloom2", DesignSpace::kTwoPrefixFilters}),
     [](const auto& test) { return std::string(test.param.short_name); });
 
 TEST_P(ProteusOptionsTest, ShortForm) {

@@ -27,10 +27,10 @@ class ForwardClock : public SystemClockWrapper {
 };
 
 // The table with RocksDB's filter, and those with Protean's.
-constexpr char kStock[] = "id=BlockBasedTable;filter_policy=bloomfilter:14";
+constexpr char kStock[] = "filter_policy=bloomfilter:14";
 constexpr const char* kProteanTables[] = {
-    "id=ProteanTable;miss_cache_size=0;filter_policy=proteus:14",
-    "id=ProteanTable;miss_cache_size=0;filter_policy=surf:0:16"};
+    "miss_cache_size=0;filter_policy=proteus:14",
+    "miss_cache_size=0;filter_policy=surf:0:16"};
 constexpr const char* kTables[] = {kStock, kProteanTables[0],
                                    kProteanTables[1]};
 constexpr char kNoRoom[] = "block_cache={capacity=1;num_shard_bits=0};";
@@ -65,17 +65,13 @@ class PartitionReadOptionsTest : public NumberedDBTest {
   void Make(const std::string& table, const std::string& cache) {
     file_system_->on_read = nullptr;
     Destroy();
-    // RocksDB's table does not know the options of the last one.
-    options_.table_factory.reset();
-    ASSERT_OK(TableFactory::CreateFromString(
-        ConfigOptions(),
-        table +
-            ";cache_index_and_filter_blocks=true;partition_filters=true;"
-            "index_type=kTwoLevelIndexSearch;metadata_block_size=512;"
-            "decouple_partitioned_filters=true;block_size=1024;"
-            "pin_top_level_index_and_filter=false;" +
-            cache,
-        &options_.table_factory));
+    SetTable(table +
+                 ";cache_index_and_filter_blocks=true;partition_filters=true;"
+                 "index_type=kTwoLevelIndexSearch;metadata_block_size=512;"
+                 "decouple_partitioned_filters=true;block_size=1024;"
+                 "pin_top_level_index_and_filter=false;" +
+                 cache,
+             table == kStock ? "BlockBasedTable" : "ProteanTable");
     Open();
     for (const auto& [level, first] : {std::pair{3, 1}, {2, 2}, {0, 3}}) {
       for (uint64_t i = first; i <= kKeys; i += 3) Put(Key(i), ValueOf(i));

@@ -15,16 +15,17 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 struct Filters {
-  const char* name;
-  const char* table;
+  std::string name;
+  std::string table;
 };
 
-constexpr Filters kFilters[] = {
-    {"stock", "id=BlockBasedTable;filter_policy=bloomfilter:10"},
-    {"SuRF", "id=ProteanTable;filter_policy=surf:0:4"},
-    {"Proteus", "id=ProteanTable;filter_policy=proteus:12"},
-    {"levels",
-     "id=ProteanTable;filter_policy=levels:bloomfilter:10,proteus:12"}};
+constexpr char kStock[] = "filter_policy=bloomfilter:10";
+
+const Filters kFilters[] = {
+    {"stock", kStock},
+    {"SuRF", "filter_policy=surf:0:4"},
+    {"Proteus", "filter_policy=proteus:12"},
+    {"levels", "filter_policy=levels:bloomfilter:10,proteus:12"}};
 
 class ScarcityTest : public KnownDBTest {
  protected:
@@ -41,10 +42,8 @@ class ScarcityTest : public KnownDBTest {
   // Sets the table, with a cache that never holds more than `capacity` bytes.
   void UseTable(const std::string& table, size_t capacity,
                 bool charged = false) {
-    // An existing factory would pass its options on to the new one.
-    options_.table_factory.reset();
-    ASSERT_OK(TableFactory::CreateFromString(ConfigOptions(), table,
-                                             &options_.table_factory));
+    const bool is_stock = Slice(table).starts_with(kStock);
+    SetTable(table, is_stock ? "BlockBasedTable" : "ProteanTable");
     auto* const table_options =
         options_.table_factory->GetOptions<BlockBasedTableOptions>();
     table_options->block_cache = NewLRUCache(capacity, /*num_shard_bits=*/0,
@@ -136,7 +135,7 @@ TEST_F(ScarcityTest, FiltersThatDoNotFit) {
   for (const Filters& filters : kFilters) {
     SCOPED_TRACE(filters.name);
     const std::string table =
-        std::string(filters.table) + kInCache + ";metadata_block_size=1M";
+        filters.table + kInCache + ";metadata_block_size=1M";
     ASSERT_NO_FATAL_FAILURE(Make(table));
     // Room for the index, the data block that is read, the one after it, and
     // the cache's own bytes for each.
@@ -152,7 +151,7 @@ TEST_F(ScarcityTest, FiltersThatDoNotFit) {
     EXPECT_GT(reads.answers().right, asked_.size());
     const size_t lines =
         log_->Lines({"is read without a part of its filter"}).size();
-    EXPECT_EQ(filters.name == std::string("stock") ? 0u : 1u, lines);
+    EXPECT_EQ(filters.name == "stock" ? 0u : 1u, lines);
   }
 }
 
@@ -175,8 +174,10 @@ TEST_F(ScarcityTest, MemoryOfBuildersThatCannotBeCharged) {
     // One line for each of the four files with a filter of Protean.
     const size_t lines =
         log_->Lines({"Protean: the block cache has no room"}).size();
-    const std::string name = filters.name;
-    EXPECT_EQ(name == "stock" ? 0u : name == "levels" ? 1u : 4u, lines);
+    EXPECT_EQ(filters.name == "stock"    ? 0u
+              : filters.name == "levels" ? 1u
+                                         : 4u,
+              lines);
   }
 }
 
@@ -212,7 +213,7 @@ class JumpingClock : public SystemClockWrapper {
 
 TEST_F(ScarcityTest, JumpingClocks) {
   for (const Filters& filters : kFilters) {
-    if (filters.name == std::string("stock")) continue;
+    if (filters.name == "stock") continue;
     SCOPED_TRACE(filters.name);
     Forget();
     const auto clock = std::make_shared<JumpingClock>();

@@ -242,14 +242,12 @@ TEST_F(SearchBoundsTest, FilesBelowAreNotAllLookedAt) {
     for (const bool from_last : {false, true}) {
       const FilterSeeks before = Closed();
       const uint64_t read = BlocksRead();
-      const std::unique_ptr<Iterator> it = NewIterator();
       const Slice lower(from_last ? "l" : "k1199901");
       const Slice upper("k1199905");
       SetSearchBounds(&lower, from_last ? nullptr : &upper);
-      from_last ? it->SeekToLast() : it->SeekForPrev(upper);
+      // None, or one below the bounds.
+      EXPECT_LT(LastIn("", from_last ? Slice() : upper), lower.ToString());
       ClearSearchBounds();
-      ASSERT_OK(it->status());
-      EXPECT_TRUE(!it->Valid() || it->key().compare(lower) < 0);
       EXPECT_LE(Closed().negatives - before.negatives, 10u);
       // An index block, and one or two data blocks; or as many for each file.
       EXPECT_LE(BlocksRead() - read,
@@ -268,14 +266,12 @@ TEST_F(SearchBoundsTest, ManyFilesAreReadInVain) {
     FlushTo(0);
   }
   ASSERT_EQ(20u, NumFiles());
-  const Slice lower("k1a");
-  const Slice upper("k1b");
   std::unique_ptr<Iterator> it = NewIterator();
-  Within(lower, upper, [&] { it->SeekForPrev(upper); });
+  Within("k1a", "k1b", [&] { it->SeekForPrev("k1b"); });
   ASSERT_OK(it->status());
-  EXPECT_TRUE(!it->Valid() || it->key().compare(lower) < 0);
+  EXPECT_TRUE(!it->Valid() || it->key().compare("k1a") < 0);
   // The iterator may be sought again.
-  it->SeekForPrev(upper);
+  it->SeekForPrev("k1b");
   ASSERT_TRUE(it->Valid());
   EXPECT_EQ("k0xxxx", it->key().ToString());
   it.reset();  // hands over what it has counted
@@ -287,22 +283,20 @@ TEST_F(SearchBoundsTest, ScopesEndWithTheirBounds) {
   const Slice lower("b");
   const Slice upper("c");
   const Slice wide("zz");
-  // Whether a seek to the lower bound finds the next key, which is outside of
-  // the range.
-  const auto finds_beyond = [&] { return !FirstFrom(lower).empty(); };
-  EXPECT_TRUE(finds_beyond());
+  // A seek to the lower bound finds the next key, or nothing.
+  EXPECT_EQ("m", FirstFrom(lower));
   {
     const SearchBoundsScope outer(&lower, &wide);
-    EXPECT_TRUE(finds_beyond());
+    EXPECT_EQ("m", FirstFrom(lower));
     {
       const SearchBoundsScope inner(&lower, &upper);
-      EXPECT_FALSE(finds_beyond());
+      EXPECT_EQ("", FirstFrom(lower));
     }
-    EXPECT_TRUE(finds_beyond());
+    EXPECT_EQ("m", FirstFrom(lower));
     const SearchBoundsScope inner(&lower, &upper);
-    EXPECT_FALSE(finds_beyond());
+    EXPECT_EQ("", FirstFrom(lower));
   }
-  EXPECT_TRUE(finds_beyond());
+  EXPECT_EQ("m", FirstFrom(lower));
 }
 
 // Filters know only the first bytes of the largest key, if it is long.
@@ -315,11 +309,8 @@ TEST_F(SearchBoundsTest, FilesAboveAreNotAllLookedAt) {
   FlushTo(2);
   ASSERT_GT(NumFiles(), 50u);
   const FilterSeeks before = Closed();
-  const std::unique_ptr<Iterator> it = NewIterator();
   const std::string lower = prefix + "1000101";
-  Within(lower, prefix + "1000105", [&] { it->Seek(lower); });
-  ASSERT_OK(it->status());
-  EXPECT_FALSE(it->Valid());
+  Within(lower, prefix + "1000105", [&] { EXPECT_EQ("", FirstFrom(lower)); });
   EXPECT_LE(Closed().negatives - before.negatives, 2u);
 }
 
@@ -342,14 +333,6 @@ TEST_F(SearchBoundsTest, AreClosedSeeks) {
   EXPECT_GT(statistics.total.bounded_seeks.negatives, 95);
   EXPECT_EQ(0, statistics.total.unbounded_seeks.asked());
   EXPECT_EQ(100, statistics.samples.sampled);
-}
-
-// Bounds in ReadOptions come first.
-TEST_F(SearchBoundsTest, ReadOptionsComeFirst) {
-  OpenWithFile("surf:0:8", {"a", "b", "c", "d"});
-  const Slice narrow("b");
-  SetSearchBounds(nullptr, &narrow);
-  EXPECT_EQ("b", FirstIn("a2", "d"));
 }
 
 // Tailing iterators forget a file in which a search has ended, and do not come
@@ -398,19 +381,17 @@ TEST_F(SearchBoundsTest, SearchesEndThere) {
   EXPECT_EQ(skipped, get_perf_context()->internal_delete_skipped_count);
 }
 
-TEST_F(SearchBoundsTest, BelongToTheThread) {
+// Also on the thread that has set them. (Other threads: concurrency_test.)
+TEST_F(SearchBoundsTest, CompactionsSeeEverything) {
   OpenWithFile("surf:0:8", {"a", "z"});
-  const Slice lower("b");
-  const Slice upper("c");
-  SetSearchBounds(&lower, &upper);
-  std::thread([this] { EXPECT_EQ("z", FirstFrom("b")); }).join();
-  EXPECT_EQ("", FirstFrom("b"));
-  // Compactions see everything, also on this thread.
   Put("bb");
   Flush();
-  ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
-  ASSERT_OK(db_->VerifyChecksum());
-  ClearSearchBounds();
+  Within("b", "c", [this] {
+    EXPECT_EQ("bb", FirstFrom("b"));
+    EXPECT_EQ("", FirstFrom("bc"));
+    Compact();
+    ASSERT_OK(db_->VerifyChecksum());
+  });
   const std::string value(20, 'v');
   ExpectRecords(db_.get(), {{"a", value}, {"bb", value}, {"z", value}});
 }

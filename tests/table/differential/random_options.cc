@@ -349,8 +349,11 @@ void RunPlan::DrawTables(Dice* dice, FamilyPlan* family) {
   // Sometimes RocksDB's own table asks the filters, or finds those of another
   // policy.
   const std::string policy = DrawPolicy(dice, *family);
-  std::string protean =
-      Option("id", dice->OneIn(7) ? "BlockBasedTable" : "ProteanTable");
+  std::string protean = Option("id", "BlockBasedTable");
+  if (!dice->OneIn(7)) {
+    protean = Option("id", "ProteanTable") +
+              Option("miss_cache_size", dice->Of({"0", "4096", "1048576"}));
+  }
   if (partitioned) {
     protean += Option("partition_filters", Bool(dice->OneIn(2)));
     protean += Option("decouple_partitioned_filters", Bool(dice->OneIn(2)));

@@ -249,7 +249,6 @@ void CompareMultiScan(RandomRun* run, const View& view);
 void CompareKeyVersions(RandomRun* run, size_t family);
 // Each SST file of Protean's twin, read by both tables, holds the same keys.
 void CompareFiles(RandomRun* run, size_t family);
-void CompareSizes(RandomRun* run, size_t family);
 void VerifyChecksums(RandomRun* run);
 void CompareCheckpoints(RandomRun* run);
 void CompareSecondaries(RandomRun* run);

@@ -155,23 +155,6 @@ void CompareFiles(RandomRun* run, size_t family) {
   }
 }
 
-// Files with filters are larger, but nothing may crash.
-void CompareSizes(RandomRun* run, size_t family) {
-  const FamilyPlan& plan = run->plan.families[family];
-  const auto [begin, end] = plan.pool.PickRange(&run->dice);
-  // RocksDB asserts that it is a range.
-  if (!plan.pool.Less(begin, end)) return;
-  run->journal.Note("GetApproximateSizes " + Brief(begin) + " " + Brief(end));
-  const Range range(begin, end);
-  uint64_t size = 0;
-  SizeApproximationOptions options;
-  options.include_memtables = true;
-  options.include_files = true;
-  const Status s = run->twins.db(kProtean)->GetApproximateSizes(
-      options, run->twins.handle(kProtean, family), &range, 1, &size);
-  if (!s.ok()) run->journal.Differ("GetApproximateSizes: " + s.ToString());
-}
-
 void VerifyChecksums(RandomRun* run) {
   run->Both("VerifyChecksum",
             [&](Twin twin) { return run->twins.db(twin)->VerifyChecksum(); });

@@ -2,12 +2,12 @@
 
 //  What RocksDB makes of a file that it opens: readers, iterators and versions,
 //  and what Protean's own way to open a file makes of it; what it asks the
-//  builders and readers of filters, and how it loads and keeps filters. What
-//  the handles of its C API hold, and what only the text of its sources tells.
+//  builders and readers of filters. What the handles of its C API hold, and
+//  what only the text of its sources tells. (How it loads and keeps filters:
+//  filter_cache_test.)
 
 #include <algorithm>
 #include <cctype>
-#include <cstdlib>
 #include <fstream>
 #include <regex>
 #include <sstream>
@@ -17,11 +17,9 @@
 #include "table/block_based/filter_policy_internal.h"
 #include "table/block_based/full_filter_block.h"
 #include "table/rocksdb_internals/block_based_file.h"
-#include "table/rocksdb_internals/cached_filter.h"
 #include "table/rocksdb_internals/file_iterator.h"
 #include "table/rocksdb_internals/handles.h"
 #include "table/table_builder.h"
-#include "tests/sst_damage.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -158,32 +156,21 @@ TEST_F(ContractTest, AVersionStaysAsItWas) {
 
 // ---- Files that are opened apart from their DB ----
 
-class FileApartTest : public ContractTest {
- protected:
-  // Writes a file of these keys, and opens it apart from its DB.
-  void Make(BlockBasedTableOptions table, const Keys& keys) {
-    table.filter_policy = NewSurfFilterPolicy({0, 8});
-    table.block_cache = NewLRUCache(1 << 20);
-    options_.table_factory = std::make_shared<ProteanTableFactory>(table);
-    Open();
-    AddFile(db_.get(), 0, keys);
-    file_ = OneFile();
-    cached_ = table.block_cache->GetUsage();
-    ASSERT_OK(options_.statistics->Reset());
-    ASSERT_OK(BlockBasedFile::OpenApart(options_, file_, &apart_));
-    EXPECT_EQ(cached_, table.block_cache->GetUsage());
-  }
-
-  std::string file_;
-  size_t cached_ = 0;
-  std::unique_ptr<BlockBasedFile> apart_;
-};
-
 // SstFileReader hands what it has opened to the table factory, and goes on
 // without a table. Neither the DB's block cache nor its statistics notice.
-TEST_F(FileApartTest, IsReadApartFromItsDB) {
-  ASSERT_NO_FATAL_FAILURE(Make({}, {"a", "b"}));
-  const BlockBasedFile& file = *apart_;
+TEST_F(ContractTest, AFileIsReadApartFromItsDB) {
+  BlockBasedTableOptions table;
+  table.filter_policy = NewSurfFilterPolicy({0, 8});
+  table.block_cache = NewLRUCache(1 << 20);
+  options_.table_factory = std::make_shared<ProteanTableFactory>(table);
+  Open();
+  AddFile(db_.get(), 0, {"a", "b"});
+  const std::string path = OneFile();
+  const size_t cached = table.block_cache->GetUsage();
+  std::unique_ptr<BlockBasedFile> apart;
+  ASSERT_OK(BlockBasedFile::OpenApart(options_, path, &apart));
+  EXPECT_EQ(cached, table.block_cache->GetUsage());
+  const BlockBasedFile& file = *apart;
   EXPECT_EQ(BlockBasedFile::FilterState::kFull, file.filter_state());
   EXPECT_NE(nullptr, file.GetHeldFilter());
   const ReadOptions read_options;
@@ -191,7 +178,7 @@ TEST_F(FileApartTest, IsReadApartFromItsDB) {
   Put("b", "newer");
   ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
   ASSERT_OK(options_.statistics->Reset());
-  EXPECT_TRUE(Env::Default()->FileExists(file_).IsNotFound());
+  EXPECT_TRUE(Env::Default()->FileExists(path).IsNotFound());
   const std::unique_ptr<InternalIterator> it(file.table()->NewIterator(
       read_options, /*prefix_extractor=*/nullptr, /*arena=*/nullptr,
       /*skip_filters=*/false, TableReaderCaller::kSSTFileReader));
@@ -203,241 +190,35 @@ TEST_F(FileApartTest, IsReadApartFromItsDB) {
   EXPECT_EQ("value of a,value of b,", values);
   EXPECT_EQ(0u, Ticks(BLOCK_CACHE_MISS));
   std::unique_ptr<BlockBasedFile> none;
-  const Status s = BlockBasedFile::OpenApart(options_, file_, &none);
+  const Status s = BlockBasedFile::OpenApart(options_, path, &none);
   EXPECT_TRUE(s.IsNotFound() || s.IsPathNotFound()) << s.ToString();
 }
 
 // ---- Handles of the C API ----
 
-class CHandlesTest : public ::testing::Test {
- protected:
-  CHandlesTest() {
-    EXPECT_OK(CheckHandles());
-    rocksdb_options_set_create_if_missing(options_, 1);
-    rocksdb_destroy_db(options_, path_.c_str(), &error_);
-  }
-  ~CHandlesTest() override {
-    rocksdb_destroy_db(options_, path_.c_str(), &error_);
-    rocksdb_options_destroy(options_);
-    EXPECT_EQ(nullptr, error_);
-    free(error_);
-  }
-
-  const std::string path_ = test::PerThreadDBPath("c_handles");
-  rocksdb_options_t* const options_ = rocksdb_options_create();
-  char* error_ = nullptr;
-};
-
-TEST_F(CHandlesTest, DatabasesAndColumnFamilies) {
-  rocksdb_t* const db = rocksdb_open(options_, path_.c_str(), &error_);
-  ASSERT_NE(nullptr, db) << error_;
-  rocksdb_column_family_handle_t* const family =
-      rocksdb_create_column_family(db, options_, "another", &error_);
-  ASSERT_NE(nullptr, family) << error_;
-  EXPECT_EQ(path_, DBOf(db)->GetName());
-  EXPECT_EQ(DBOf(db)->DefaultColumnFamily(), ColumnFamilyOf(db, nullptr));
-  EXPECT_EQ("another", ColumnFamilyOf(db, family)->GetName());
-  rocksdb_column_family_handle_destroy(family);
-  rocksdb_close(db);
-}
-
-// The handle of the DB inside a TransactionDB is a struct like all others.
-TEST_F(CHandlesTest, TransactionDatabases) {
+// The handle of the DB inside a TransactionDB is a struct like all others. (All
+// others: tests/shared/c_program.c.)
+TEST(CHandlesTest, TransactionDatabases) {
+  EXPECT_OK(CheckHandles());
+  const std::string path = test::PerThreadDBPath("c_handles");
+  char* error = nullptr;
+  rocksdb_options_t* const options = rocksdb_options_create();
+  rocksdb_options_set_create_if_missing(options, 1);
   rocksdb_transactiondb_options_t* const transactions =
       rocksdb_transactiondb_options_create();
-  rocksdb_transactiondb_t* const db = rocksdb_transactiondb_open(
-      options_, transactions, path_.c_str(), &error_);
-  ASSERT_NE(nullptr, db) << error_;
+  rocksdb_transactiondb_t* const db =
+      rocksdb_transactiondb_open(options, transactions, path.c_str(), &error);
+  ASSERT_NE(nullptr, db) << error;
   rocksdb_t* const base = rocksdb_transactiondb_get_base_db(db);
-  EXPECT_EQ(path_, DBOf(base)->GetName());
+  EXPECT_EQ(path, DBOf(base)->GetName());
+  EXPECT_EQ(DBOf(base)->DefaultColumnFamily(), ColumnFamilyOf(base, nullptr));
+  EXPECT_TRUE(ReadOptionsOf(nullptr).fill_cache);
   rocksdb_transactiondb_close_base_db(base);
   rocksdb_transactiondb_close(db);
+  rocksdb_destroy_db(options, path.c_str(), &error);
+  EXPECT_EQ(nullptr, error);
   rocksdb_transactiondb_options_destroy(transactions);
-}
-
-TEST_F(CHandlesTest, OptionsAreThoseOfTheHandle) {
-  rocksdb_readoptions_t* const read = rocksdb_readoptions_create();
-  rocksdb_readoptions_set_fill_cache(read, 0);
-  rocksdb_readoptions_set_iterate_upper_bound(read, "bound", 5);
-  rocksdb_readoptions_set_deadline(read, 12345);
-  EXPECT_FALSE(ReadOptionsOf(read).fill_cache);
-  EXPECT_EQ("bound", ReadOptionsOf(read).iterate_upper_bound->ToString());
-  EXPECT_EQ(12345, ReadOptionsOf(read).deadline.count());
-  EXPECT_TRUE(ReadOptionsOf(nullptr).fill_cache);
-  rocksdb_readoptions_destroy(read);
-
-  rocksdb_options_set_num_levels(options_, 5);
-  EXPECT_EQ(5, OptionsOf(options_)->num_levels);
-  OptionsOf(options_)->write_buffer_size = 54321;
-  EXPECT_EQ(54321u, rocksdb_options_get_write_buffer_size(options_));
-
-  rocksdb_block_based_table_options_t* const table =
-      rocksdb_block_based_options_create();
-  rocksdb_block_based_options_set_whole_key_filtering(table, 0);
-  EXPECT_FALSE(TableOptionsOf(table)->whole_key_filtering);
-  rocksdb_block_based_options_destroy(table);
-}
-
-// ---- Parts in the cache ----
-
-// CachedFilter has RocksDB load parts of a filter as if they were blocks, and
-// stands where RocksDB's table has its own filter. If a test fails, look at
-// what RocksDB does with partitioned filters now: its reader's
-// GetFilterPartitionBlock, and how a block's trailer and cache key are read.
-
-// Notes the filter blocks that are inserted.
-class NotingCache : public CacheWrapper {
- public:
-  explicit NotingCache(std::shared_ptr<Cache> cache)
-      : CacheWrapper(std::move(cache)) {}
-  const char* Name() const override { return "NotingCache"; }
-  Status Insert(const Slice& key, ObjectPtr value,
-                const CacheItemHelper* helper, size_t charge, Handle** handle,
-                Priority priority, const Slice& compressed,
-                CompressionType type) override {
-    if (helper != nullptr && helper->role == CacheEntryRole::kFilterBlock) {
-      keys.insert(key.ToString());
-      charges.push_back(charge);
-      priorities.insert(priority);
-    }
-    return target_->Insert(key, value, helper, charge, handle, priority,
-                           compressed, type);
-  }
-
-  std::set<std::string> keys;
-  std::vector<size_t> charges;
-  std::set<Priority> priorities;
-};
-
-class CachedFilterTest : public ContractTest {
- protected:
-  static constexpr int kKeys = 20000;
-  static constexpr size_t kPartBytes = 512;
-
-  static std::string Key(int i) { return "key " + std::to_string(100000 + i); }
-
-  // Opens a DB of one file, with every other key, and with nothing in its
-  // cache.
-  void Make(const std::function<void(BlockBasedTableOptions*)>& change = {}) {
-    Destroy();
-    BlockBasedTableOptions table;
-    table.filter_policy = NewSurfFilterPolicy({0, 16});
-    table.cache_index_and_filter_blocks = true;
-    table.metadata_block_size = kPartBytes;
-    if (change) change(&table);
-    for (const bool written : {false, true}) {
-      table.block_cache = cache_ =
-          std::make_shared<NotingCache>(NewLRUCache(8 << 20));
-      options_.table_factory = std::make_shared<ProteanTableFactory>(table);
-      Open();
-      if (written) break;
-      for (int i = 0; i < kKeys; i += 2) Put(Key(i), "value of " + Key(i));
-      Flush();
-      CompactLevel0Into(3, 64 << 20);
-    }
-    ASSERT_OK(options_.statistics->Reset());
-    get_perf_context()->Reset();
-  }
-  // The file's directory.
-  size_t NumParts() {
-    const std::string bytes = FilterBytes(OneFile());
-    FilterDirectory directory;
-    EXPECT_OK(directory.Read(bytes, bytes.size()));
-    return directory.parts().size();
-  }
-  void GetAbsent(int i) { ASSERT_FALSE(Has(Key(i | 1))); }
-
-  std::shared_ptr<NotingCache> cache_;
-};
-
-TEST_F(CachedFilterTest, AGetReadsOnePartOnce) {
-  Make();
-  const size_t parts = NumParts();
-  ASSERT_GT(parts, 5u);
-  EXPECT_EQ(0u, cache_->keys.size());
-  GetAbsent(kKeys / 2);
-  EXPECT_EQ(1u, get_perf_context()->filter_block_read_count);
-  EXPECT_LE(get_perf_context()->block_read_byte, 2 * kPartBytes);
-  EXPECT_EQ(1u, Ticks(BLOCK_CACHE_FILTER_MISS));
-  EXPECT_EQ(1u, Ticks(BLOCK_CACHE_FILTER_ADD));
-  EXPECT_EQ(1u, Ticks(BLOOM_FILTER_USEFUL));
-  GetAbsent(kKeys / 2);
-  EXPECT_EQ(1u, get_perf_context()->filter_block_read_count);
-  EXPECT_EQ(1u, Ticks(BLOCK_CACHE_FILTER_HIT));
-  // Each part has a key of its own in the cache, and the rest of the file has
-  // other ones.
-  for (int i = 0; i < kKeys; i += 3) GetAbsent(i);
-  EXPECT_EQ(parts, get_perf_context()->filter_block_read_count);
-  EXPECT_EQ(parts, cache_->keys.size());
-  for (const size_t charge : cache_->charges) {
-    EXPECT_GT(charge, kPartBytes / 4);
-    EXPECT_LT(charge, 4 * kPartBytes);
-  }
-  for (int i = 0; i < kKeys; i += 2) {
-    std::string value;
-    ASSERT_OK(db_->Get(ReadOptions(), Key(i), &value));
-    ASSERT_EQ("value of " + Key(i), value);
-  }
-  EXPECT_EQ(kKeys / 2u, Ticks(BLOOM_FILTER_FULL_TRUE_POSITIVE));
-}
-
-TEST_F(CachedFilterTest, Priorities) {
-  for (const bool high : {false, true}) {
-    Make([high](BlockBasedTableOptions* table) {
-      table->cache_index_and_filter_blocks_with_high_priority = high;
-    });
-    GetAbsent(1);
-    EXPECT_EQ((std::set<Cache::Priority>{high ? Cache::Priority::HIGH
-                                              : Cache::Priority::LOW}),
-              cache_->priorities);
-  }
-}
-
-TEST_F(CachedFilterTest, PinnedParts) {
-  for (const bool partitioned : {false, true}) {
-    for (const bool pinned : {false, true}) {
-      SCOPED_TRACE(std::string(partitioned ? "partition_pinning" : "") +
-                   (pinned ? " kAll" : " kNone"));
-      Make([=](BlockBasedTableOptions* table) {
-        MetadataCacheOptions& pinning = table->metadata_cache_options;
-        (partitioned ? pinning.partition_pinning
-                     : pinning.unpartitioned_pinning) =
-            pinned ? PinningTier::kAll : PinningTier::kNone;
-        if (!partitioned) return;
-        table->partition_filters = true;
-        table->index_type = BlockBasedTableOptions::kTwoLevelIndexSearch;
-      });
-      EXPECT_EQ(pinned ? NumParts() : 0u, cache_->keys.size());
-      cache_->EraseUnRefEntries();
-      get_perf_context()->Reset();
-      GetAbsent(7);
-      EXPECT_EQ(pinned ? 0u : 1u, get_perf_context()->filter_block_read_count);
-    }
-  }
-}
-
-// The parts of a file that is deleted leave the cache, if RocksDB is asked for
-// that.
-TEST_F(CachedFilterTest, PartsOfObsoleteFiles) {
-  size_t left[2];
-  for (const bool uncached : {false, true}) {
-    options_.uncache_aggressiveness = uncached ? 1000 : 0;
-    Make();
-    for (int i = 0; i < kKeys; i += 3) GetAbsent(i);
-    ASSERT_OK(db_->DeleteRange(WriteOptions(), Key(0), "l"));
-    ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
-    left[uncached] = cache_->GetUsage();
-  }
-  EXPECT_LT(left[1] + 3000, left[0]);
-}
-
-// A directory larger than the first read of it.
-TEST_F(CachedFilterTest, ALargeDirectory) {
-  Make([](BlockBasedTableOptions* table) { table->metadata_block_size = 16; });
-  EXPECT_GT(NumParts(), 500u);
-  for (int i = 0; i < kKeys; i += 2) ASSERT_TRUE(Has(Key(i)));
-  GetAbsent(9);
-  EXPECT_GE(Ticks(BLOOM_FILTER_USEFUL), 1u);
+  rocksdb_options_destroy(options);
 }
 
 // ---- Questions ----

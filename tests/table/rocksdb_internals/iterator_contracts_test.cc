@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What RocksDB asks the iterators of files, and how it takes the answers; and
-//  that it never takes the markers of ProteanTableIterator for keys.
+//  What RocksDB asks the iterators of files, and how it takes the answers.
+//  (That it never takes the markers of ProteanTableIterator for keys, every
+//  test of open seeks proves.)
 
 #include <functional>
 
 #include "db/column_family.h"
 #include "db/version_set.h"
-#include "rocksdb/snapshot.h"
 #include "rocksdb/utilities/debug.h"
 #include "table/rocksdb_internals/file_iterator.h"
 #include "table/rocksdb_internals/handles.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
 #include "util/cast_util.h"
-#include "util/vector_iterator.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -96,16 +95,17 @@ class CallsTest : public ContractTest {
   }
 
   // The calls that position a new iterator once, without those that give it a
-  // manager of pinned iterators.
+  // manager of pinned iterators; and then what it has found.
   Keys CallsOf(const std::function<void(Iterator*)>& position,
                const ReadOptions& options = {}) {
     const std::unique_ptr<Iterator> it(db_->NewIterator(options));
     script_.calls.clear();
     position(it.get());
-    found_ = it->Valid() ? it->key().ToString() : it->status().ToString();
     Keys calls = script_.calls;
     calls.erase(std::remove_if(calls.begin(), calls.end(), SetsManager),
                 calls.end());
+    calls.push_back(it->Valid() ? it->key().ToString()
+                                : it->status().ToString());
     return calls;
   }
   static bool SetsManager(const std::string& call) {
@@ -113,38 +113,31 @@ class CallsTest : public ContractTest {
   }
 
   Script script_;
-  std::string found_;
 };
 
 // `Seek` begins a run, and `SeekToFirst` continues it in the next file:
-// ProteanTableIterator and RangeCounter tell runs apart by that.
-TEST_F(CallsTest, SeekBeginsARun) {
-  const auto seek = [](Iterator* it) { it->Seek("a2"); };
-  EXPECT_EQ((Keys{"a: Seek a2@snapshot"}), CallsOf(seek));
-  EXPECT_EQ("a2", found_);
-  script_.filtered["a"] = IterBoundCheck::kUnknown;
-  script_.filtered["b"] = IterBoundCheck::kUnknown;
-  EXPECT_EQ((Keys{"a: Seek a2@snapshot", "b: SeekToFirst", "c: SeekToFirst"}),
-            CallsOf(seek));
-  EXPECT_EQ("c1", found_);
-}
-
-// kUnknown sends the iterator over the level on to the next file, and
-// kOutOfBound ends its search: an empty file past which there are keys of the
-// range must say kUnknown.
-TEST_F(CallsTest, OutOfBoundEndsTheSearch) {
+// ProteanTableIterator and RangeCounter tell runs apart by that. kUnknown sends
+// the iterator over the level on to the next file, and kOutOfBound ends its
+// search: an empty file past which there are keys of the range must say
+// kUnknown.
+TEST_F(CallsTest, SeekBeginsARunAndOutOfBoundEndsIt) {
+  using Check = IterBoundCheck;
+  const std::tuple<std::map<std::string, Check>, bool, Keys> cases[] = {
+      {{}, false, {"a: Seek a2@snapshot", "a2"}},
+      {{{"a", Check::kUnknown}, {"b", Check::kUnknown}},
+       false,
+       {"a: Seek a2@snapshot", "b: SeekToFirst", "c: SeekToFirst", "c1"}},
+      {{{"a", Check::kOutOfBound}}, true, {"a: Seek a2@snapshot", "OK"}},
+      {{{"a", Check::kUnknown}, {"b", Check::kOutOfBound}},
+       true,
+       {"a: Seek a2@snapshot", "b: SeekToFirst", "OK"}}};
   const Slice upper = "z";
-  ReadOptions options;
-  options.iterate_upper_bound = &upper;
-  script_.filtered["a"] = IterBoundCheck::kOutOfBound;
-  EXPECT_EQ((Keys{"a: Seek a2@snapshot"}),
-            CallsOf([](Iterator* it) { it->Seek("a2"); }, options));
-  EXPECT_EQ("OK", found_);
-  script_.filtered["a"] = IterBoundCheck::kUnknown;
-  script_.filtered["b"] = IterBoundCheck::kOutOfBound;
-  EXPECT_EQ((Keys{"a: Seek a2@snapshot", "b: SeekToFirst"}),
-            CallsOf([](Iterator* it) { it->Seek("a2"); }, options));
-  EXPECT_EQ("OK", found_);
+  for (const auto& [filtered, bounded, expected] : cases) {
+    script_.filtered = filtered;
+    ReadOptions options;
+    if (bounded) options.iterate_upper_bound = &upper;
+    EXPECT_EQ(expected, CallsOf([](Iterator* it) { it->Seek("a2"); }, options));
+  }
 }
 
 // Backwards, an invalid iterator sends the search on to the file before,
@@ -154,23 +147,22 @@ TEST_F(CallsTest, BackwardsThereIsNoBound) {
   ReadOptions options;
   options.iterate_lower_bound = &lower;
   script_.filtered["c"] = IterBoundCheck::kOutOfBound;
-  EXPECT_EQ((Keys{"c: SeekForPrev c2@0", "b: SeekToLast"}),
+  EXPECT_EQ((Keys{"c: SeekForPrev c2@0", "b: SeekToLast", "b3"}),
             CallsOf([](Iterator* it) { it->SeekForPrev("c2"); }, options));
-  EXPECT_EQ("b3", found_);
 }
 
 // An upper bound, which is not in the range, is sought with the largest
 // sequence number, and a target, which is, with 0: see
 // ProteanTableIterator::SeekForPrev.
 TEST_F(CallsTest, SeekForPrevTellsWhetherItsTargetCounts) {
-  EXPECT_EQ((Keys{"b: SeekForPrev b2@0"}),
+  EXPECT_EQ((Keys{"b: SeekForPrev b2@0", "b2"}),
             CallsOf([](Iterator* it) { it->SeekForPrev("b2"); }));
   const Slice upper = "b2";
   ReadOptions options;
   options.iterate_upper_bound = &upper;
-  EXPECT_EQ("b: SeekForPrev b2@max",
-            CallsOf([](Iterator* it) { it->SeekToLast(); }, options).front());
-  EXPECT_EQ("b1", found_);
+  const Keys calls = CallsOf([](Iterator* it) { it->SeekToLast(); }, options);
+  EXPECT_EQ("b: SeekForPrev b2@max", calls.front());
+  EXPECT_EQ("b1", calls.back());
 }
 
 // With async_io, a seek whose block is still being read says TryAgain, and is
@@ -183,7 +175,7 @@ TEST_F(CallsTest, AsynchronousSeeksAreRepeated) {
   script_.slow = {"a"};
   const Keys calls = CallsOf([](Iterator* it) { it->Seek("a2"); }, options);
   EXPECT_EQ(2, std::count(calls.begin(), calls.end(), "a: Seek a2@snapshot"));
-  EXPECT_EQ("a2", found_);
+  EXPECT_EQ("a2", calls.back());
 }
 
 // Only DBIter gives iterators a manager of pinned iterators, before it
@@ -335,111 +327,6 @@ TEST_F(ReadSamplesTest, AreThoseOfStock) {
 }
 
 #endif
-
-// ---- Markers ----
-
-// The sequence number of Protean's markers; see protean_table_iterator.cc.
-constexpr SequenceNumber kMarkerSequence = kMaxSequenceNumber - 1;
-static_assert(kMarkerSequence == (uint64_t{1} << 56) - 2);
-
-uint64_t markers_made = 0;
-
-// For users, an iterator over the entries of a file, with a marker after the
-// last version of each key unless the next key leaves no room for one.
-std::unique_ptr<InternalIterator> WithMarkers(std::unique_ptr<SpiedFile> file) {
-  if (file->caller != TableReaderCaller::kUserIterator) {
-    return std::move(file->inner);
-  }
-  InternalIterator* const it = file->inner.get();
-  Keys keys;
-  Keys values;
-  for (it->SeekToFirst(); it->Valid();) {
-    keys.push_back(it->key().ToString());
-    values.push_back(it->value().ToString());
-    it->Next();
-    std::string marker = ExtractUserKey(keys.back()).ToString() + '\0';
-    if (it->Valid() && it->user_key().compare(marker) <= 0) continue;
-    PutFixed64(&marker, PackSequenceAndType(kMarkerSequence, kTypeValue));
-    keys.push_back(marker);
-    values.push_back("a marker");
-    markers_made++;
-  }
-  EXPECT_OK(it->status());
-  static const InternalKeyComparator comparator(BytewiseComparator());
-  return std::make_unique<VectorIterator>(std::move(keys), std::move(values),
-                                          &comparator);
-}
-
-// Walks and seeks in both directions and expects to find the truth and nothing
-// else.
-void ExpectOnly(const Records& truth, DB* db, const ReadOptions& options = {}) {
-  const std::unique_ptr<Iterator> it(db->NewIterator(options));
-  const uint64_t before = markers_made;
-  ASSERT_NO_FATAL_FAILURE(ExpectRecords(it.get(), truth));
-  const auto found = [&] {
-    return it->Valid() ? it->key().ToString() : "nothing";
-  };
-  for (const auto& [key, unused] : truth) {
-    for (const std::string& target : Around(key)) {
-      it->Seek(target);
-      const auto next = truth.lower_bound(target);
-      ASSERT_EQ(next == truth.end() ? "nothing" : next->first, found());
-      it->SeekForPrev(target);
-      const auto above = truth.upper_bound(target);
-      ASSERT_EQ(above == truth.begin() ? "nothing" : std::prev(above)->first,
-                found());
-    }
-  }
-  EXPECT_LT(before, markers_made) << "no marker has been met";
-}
-
-// No reader sees a write with the sequence number 2^56-2. Otherwise, markers of
-// ProteanTableIterator would be taken for keys: look at DBIter::IsVisible and
-// the read callbacks. TransactionsTest has the other readers.
-TEST_F(ContractTest, MarkersAreNeverTakenForKeys) {
-  SetTable(WithMarkers);
-  Open();
-  DB* const db = db_.get();
-  // Reads all keys by Get, which knows no markers.
-  const auto read = [db] {
-    Records truth;
-    for (const std::string& key :
-         Keys{"", "a", "ab", "b", "bb", "bc", "c", "d", "e", "ee", "f",
-              std::string("g\0", 2), "in the memtable", "\xff"}) {
-      std::string value;
-      if (db->Get(ReadOptions(), key, &value).ok()) truth[key] = value;
-    }
-    return truth;
-  };
-  AddFile(db, 3, {"", "a", "b", "bb", "c", "d", "f", std::string("g\0", 2)});
-  ManagedSnapshot snapshot(db);
-  ReadOptions at_snapshot;
-  at_snapshot.snapshot = snapshot.snapshot();
-  const Records older = read();
-  AddFile(db, 2, {"ab", "b", "e", "ee", "\xff"});
-  Delete("c");
-  ASSERT_OK(db->DeleteRange(WriteOptions(), "e", "ef"));
-  AddFile(db, 0, {"bc", "f"});
-  Put("in the memtable");
-  Delete("d");
-  const Records truth = read();
-  EXPECT_LT(8u, truth.size());
-  ExpectOnly(truth, db);
-  ExpectOnly(older, db, at_snapshot);
-  const Slice lower = "b";
-  const Slice upper = "f";
-  for (int bits = 0; bits < 16; bits++) {
-    ReadOptions options;
-    if (bits & 1) options.iterate_lower_bound = &lower;
-    if (bits & 2) options.iterate_upper_bound = &upper;
-    options.pin_data = (bits & 4) != 0;
-    options.total_order_seek = (bits & 8) != 0;
-    const Records within(bits & 1 ? truth.lower_bound("b") : truth.begin(),
-                         bits & 2 ? truth.lower_bound("f") : truth.end());
-    SCOPED_TRACE(bits);
-    ExpectOnly(within, db, options);
-  }
-}
 
 }  // namespace
 

@@ -486,15 +486,6 @@ TEST_F(SkipTest, GoesOnAtTheNearestNextValue) {
   EXPECT_EQ("l", Skip("k", b.get()));
 }
 
-TEST_F(SkipTest, NothingIsSkippedBeforeAPossibleValue) {
-  const auto a = RunAt("b", "m");
-  const auto b = RunAt("b", "b");
-  EXPECT_EQ("", Skip("b", a.get()));
-  EXPECT_EQ("", Skip("c", a.get()));
-  b->next_value = "x";
-  EXPECT_EQ("m", Skip("c", a.get()));
-}
-
 TEST_F(SkipTest, ARoundForgetsWhatWasSkipped) {
   const auto a = RunAt("b", "m");
   const auto b = RunAt("b", "n");

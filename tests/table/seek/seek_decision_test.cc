@@ -253,17 +253,17 @@ TEST_F(SeekDecisionTest, ProbesMoveOnToTheirStops) {
 
 TEST(SeekBoundsTest, TheThreadsBoundsFillTheGaps) {
   const Slice own("d");
-  const Slice threads_lower("c");
-  const Slice threads_upper("f");
+  const Slice threads_lower("a");
+  const Slice threads_upper("b");
   ReadOptions read_options;
   read_options.iterate_upper_bound = &own;
   SeekBounds bounds;
   bounds.Take(read_options);
   bounds.Add(
       std::make_shared<const ThreadBounds>(&threads_lower, &threads_upper));
-  EXPECT_EQ("d", *bounds.upper);
+  EXPECT_EQ("d", *bounds.upper) << "whichever is narrower";
   EXPECT_FALSE(bounds.stops_at_upper);
-  EXPECT_EQ("c", *bounds.lower) << "kept by the seek's bounds alone";
+  EXPECT_EQ("a", *bounds.lower) << "kept by the seek's bounds alone";
   EXPECT_TRUE(bounds.stops_at_lower);
   bounds.Take(ReadOptions());
   bounds.Add(nullptr);
@@ -273,71 +273,55 @@ TEST(SeekBoundsTest, TheThreadsBoundsFillTheGaps) {
 
 // ---- Outcomes ----
 
-class SeekOutcomesTest : public testing::Test {
- protected:
-  SeekOutcomesTest() : path_(test::PerThreadDBPath("seek_decision_test.sst")) {
-    WriteSstFile(options_, path_, {"k"});
-    EXPECT_OK(BlockBasedFile::OpenApart(options_, path_, &sst_));
-    inner_ = std::make_unique<FileIterator>(
-        *sst_, read_options_,
-        FileIterator::Arguments{nullptr, nullptr,
-                                TableReaderCaller::kUserIterator, false});
-    Make(/*is_last_level=*/false);
-  }
-  ~SeekOutcomesTest() override {
-    inner_.reset();
-    sst_.reset();
-    EXPECT_OK(Env::Default()->DeleteFile(path_));
-  }
-
-  void Make(bool is_last_level) {
-    outcomes_ = std::make_unique<SeekOutcomes>(
-        &file_, inner_.get(), statistics_.get(), is_last_level);
-  }
-  static FileDescription Describe() {
-    FileDescription description;
-    description.properties = std::make_shared<TableProperties>();
-    return description;
-  }
-
-  const Options options_;
-  const ReadOptions read_options_;
-  const std::string path_;
-  std::unique_ptr<BlockBasedFile> sst_;
-  std::unique_ptr<FileIterator> inner_;
-  const std::shared_ptr<Statistics> statistics_ = CreateDBStatistics();
-  OpenFile file_{/*db_session_id=*/"", Describe(), FilterUse::kNone,
-                 /*policy=*/nullptr};
-  std::unique_ptr<SeekOutcomes> outcomes_;
-};
-
-TEST_F(SeekOutcomesTest, TickersAreThoseOfTheFilesLevel) {
-  inner_->Get()->Seek(
-      InternalKey("k", kMaxSequenceNumber, kValueTypeForSeek).Encode());
-  for (const bool last : {false, true}) {
-    Make(last);
-    outcomes_->CountNegative(SeekKind::kClosed);
-    outcomes_->CountPassed(SeekKind::kOpen);
-  }
-  outcomes_->RecordMatch();
-  outcomes_->RecordMatch();  // of the same seek
-  const Statistics& tickers = *statistics_;
-  EXPECT_EQ(2u, tickers.getTickerCount(NON_LAST_LEVEL_SEEK_FILTERED));
-  EXPECT_EQ(2u, tickers.getTickerCount(LAST_LEVEL_SEEK_FILTERED));
-  EXPECT_EQ(1u, tickers.getTickerCount(LAST_LEVEL_SEEK_FILTER_MATCH));
-  EXPECT_EQ(0u, tickers.getTickerCount(NON_LAST_LEVEL_SEEK_FILTER_MATCH));
+FileDescription DescribeFile() {
+  FileDescription description;
+  description.properties = std::make_shared<TableProperties>();
+  return description;
 }
 
-TEST_F(SeekOutcomesTest, UselessWaitsOfOpenSeeksLeadToAPause) {
-  for (int i = 0; i < 1000; i++) outcomes_->CountUselessWait(SeekKind::kClosed);
-  EXPECT_TRUE(outcomes_->backoff().ShouldWait());
-  for (int i = 0; i < 1000; i++) {
-    outcomes_->CountUselessWait(SeekKind::kOpen);
-    outcomes_->CountPassed(SeekKind::kOpen);
+TEST(SeekOutcomesTest, TickersAreThoseOfTheFilesLevel) {
+  const Options options;
+  const ReadOptions read_options;
+  const std::string path = test::PerThreadDBPath("seek_decision_test.sst");
+  WriteSstFile(options, path, {"k"});
+  std::unique_ptr<BlockBasedFile> sst;
+  ASSERT_OK(BlockBasedFile::OpenApart(options, path, &sst));
+  FileIterator inner(
+      *sst, read_options,
+      FileIterator::Arguments{nullptr, nullptr,
+                              TableReaderCaller::kUserIterator, false});
+  inner.Get()->Seek(
+      InternalKey("k", kMaxSequenceNumber, kValueTypeForSeek).Encode());
+  OpenFile file("", DescribeFile(), FilterUse::kNone, /*policy=*/nullptr);
+  const std::shared_ptr<Statistics> tickers = CreateDBStatistics();
+  for (const bool last : {false, true}) {
+    SeekOutcomes outcomes(&file, &inner, tickers.get(), last);
+    outcomes.CountNegative(SeekKind::kClosed);
+    outcomes.CountPassed(SeekKind::kOpen);
+    if (!last) continue;
+    outcomes.RecordMatch();
+    outcomes.RecordMatch();  // of the same seek
   }
-  EXPECT_TRUE(outcomes_->backoff().ShouldWait());
-  for (int i = 0; i < 1000; i++) outcomes_->CountUselessWait(SeekKind::kOpen);
-  EXPECT_FALSE(outcomes_->backoff().ShouldWait());
+  EXPECT_EQ(2u, tickers->getTickerCount(NON_LAST_LEVEL_SEEK_FILTERED));
+  EXPECT_EQ(2u, tickers->getTickerCount(LAST_LEVEL_SEEK_FILTERED));
+  EXPECT_EQ(1u, tickers->getTickerCount(LAST_LEVEL_SEEK_FILTER_MATCH));
+  EXPECT_EQ(0u, tickers->getTickerCount(NON_LAST_LEVEL_SEEK_FILTER_MATCH));
+  EXPECT_OK(Env::Default()->DeleteFile(path));
+}
+
+TEST(SeekOutcomesTest, UselessWaitsOfOpenSeeksLeadToAPause) {
+  OpenFile file("", DescribeFile(), FilterUse::kNone, /*policy=*/nullptr);
+  SeekOutcomes outcomes(&file, /*inner=*/nullptr, /*statistics=*/nullptr,
+                        /*is_last_level=*/false);
+  for (int i = 0; i < 1000; i++) outcomes.CountUselessWait(SeekKind::kClosed);
+  EXPECT_TRUE(outcomes.backoff().ShouldWait());
+  for (int i = 0; i < 1000; i++) {
+    outcomes.CountUselessWait(SeekKind::kOpen);
+    outcomes.CountPassed(SeekKind::kOpen);
+  }
+  EXPECT_TRUE(outcomes.backoff().ShouldWait());
+  for (int i = 0; i < 1000; i++) outcomes.CountUselessWait(SeekKind::kOpen);
+  EXPECT_FALSE(outcomes.backoff().ShouldWait());
 }
 
 }  // namespace
