@@ -6,16 +6,12 @@
 
 #include "sets/experimental/cascade_filter.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include <filesystem>
-#include <map>
 #include <random>
 #include <thread>
 
-#include "rocksdb/env.h"
-#include "test_util/testharness.h"
 #include "tests/own_folder.h"
 #include "tests/protean_db.h"
 #include "tests/table/faults/fault_file_system.h"
@@ -84,7 +80,6 @@ class CascadeFilterTest : public testing::Test {
     filter_.reset();
   }
   CascadeFilterStatistics Stats() const { return filter_->GetStatistics(); }
-  // How many of the keys are found.
   uint64_t Found(uint64_t begin, uint64_t end) {
     uint64_t found = 0;
     for (uint64_t n = begin; n < end; n++) {
@@ -317,26 +312,6 @@ TEST_F(CascadeFilterTest, Threads) {
 
 // ---- Bad files ----
 
-TEST_F(CascadeFilterTest, DamagedManifest) {
-  OpenWith(10000);
-  Close();
-  const std::string contents = ContentsOf(manifest_);
-  for (size_t at = 0; at < contents.size(); at++) {
-    FlipByte(manifest_, at);
-    EXPECT_TRUE(TryOpen().IsCorruption()) << at;
-    Write(manifest_, Slice(contents.data(), at));
-    EXPECT_TRUE(TryOpen().IsCorruption()) << "cut to " << at;
-    Write(manifest_, contents);
-  }
-  std::filesystem::remove(manifest_);
-  ASSERT_EQ(0, mkfifo(manifest_.c_str(), 0600));
-  EXPECT_FALSE(TryOpen().ok());
-  std::filesystem::remove(manifest_);
-  Write(manifest_, contents);
-  Open();
-  EXPECT_EQ(10000u, Found(0, 10000));
-}
-
 TEST_F(CascadeFilterTest, MissingAndSwappedRuns) {
   OpenWith(20000);
   // A merge in the background may take a small run with it.
@@ -417,14 +392,24 @@ TEST_F(CascadeFilterTest, DamagedRuns) {
 }
 
 // The filter is not taken for a new one, and only Destroy deletes it.
-TEST_F(CascadeFilterTest, LostManifest) {
+TEST_F(CascadeFilterTest, DamagedAndLostManifests) {
   OpenWith(10000);
   Close();
   const std::vector<std::string> runs = RunFiles();
   const std::string old = ContentsOf(manifest_);
+  for (size_t at = 0; at < old.size(); at++) {
+    FlipByte(manifest_, at);
+    EXPECT_TRUE(TryOpen().IsCorruption()) << at;
+    Write(manifest_, Slice(old.data(), at));
+    EXPECT_TRUE(TryOpen().IsCorruption()) << "cut to " << at;
+    Write(manifest_, old);
+  }
   std::filesystem::remove(manifest_);
   EXPECT_TRUE(TryOpen().IsCorruption());
+  ASSERT_EQ(0, mkfifo(manifest_.c_str(), 0600));
+  EXPECT_FALSE(TryOpen().ok());
   EXPECT_EQ(runs, RunFiles());
+  std::filesystem::remove(manifest_);
   Write(manifest_, old);
   Open();
   EXPECT_EQ(10000u, Found(0, 10000));

@@ -68,9 +68,7 @@ class CascadeKillTest : public testing::TestWithParam<Death> {
   // Uses a new filter, until it is killed at the mutation `kill_at` unless 0.
   void Live(uint64_t kill_at) const {
     const auto fs = std::make_shared<FaultFileSystem>();
-    fs->KillAt(kill_at);
-    fs->SetObserver([this](uint64_t n) { shared_->mutations = n; });
-    fs->SetJournal(journal_);
+    fs->KillAt(kill_at, &shared_->mutations, journal_);
     const std::unique_ptr<Env> env = NewCompositeEnv(fs);
     std::unique_ptr<CascadeFilter> filter;
     ASSERT_OK(CascadeFilter::Open(NewOptions(env.get()), folder_, &filter));
@@ -130,7 +128,6 @@ class CascadeKillTest : public testing::TestWithParam<Death> {
   // Returns false if the process has ended before that mutation.
   bool Kill(uint64_t kill_at) {
     std::filesystem::remove_all(folder_);
-    std::filesystem::remove(journal_);
     shared_.Clear();
     const int ended = InAnotherProcess([&] { Live(kill_at); });
     const bool killed = WIFSIGNALED(ended) && WTERMSIG(ended) == SIGKILL;

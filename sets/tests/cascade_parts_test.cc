@@ -3,15 +3,13 @@
 //  What a cascade filter consists of: entries, pages, runs, tables in memory,
 //  and the choice of merges.
 
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <map>
 #include <random>
 
 #include "sets/cascade/memory_table.h"
 #include "sets/cascade/merge_choice.h"
 #include "sets/cascade/run_store.h"
+#include "tests/filter_blocks.h"
 #include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -150,12 +148,10 @@ TEST_P(PageTest, NoticesDamage) {
   const Entries entries =
       RandomEntries(300, std::min(62u, GetParam() + 12), kAll, &random_);
   size_t in_page;
-  std::string page = FirstPage(entries, &in_page);
+  const std::string page = FirstPage(entries, &in_page);
   PageView view;
   for (size_t bit = 0; bit < 8 * kPageBytes; bit += 7) {
-    page[bit / 8] ^= static_cast<char>(1 << bit % 8);
-    ASSERT_FALSE(view.Open(page.data(), kId)) << bit;
-    page[bit / 8] ^= static_cast<char>(1 << bit % 8);
+    ASSERT_FALSE(view.Open(WithBitFlipped(page, bit).data(), kId)) << bit;
   }
   EXPECT_TRUE(view.Open(page.data(), kId));
   EXPECT_FALSE(view.Open(page.data(), {kId.run, kId.page + 1}));

@@ -182,60 +182,58 @@ void Take(int step, const Strings& universe, CheckedParts* parts) {
   }
 }
 
-// Takes all sequences of `length` steps, and checks the end of each.
-void TakeAll(const Strings& universe, const Strings& first, int length,
-             const SurfSuffix& suffix) {
-  const int steps = kFirstKey + 2 * static_cast<int>(universe.size());
-  Strings queries = universe;
-  for (const std::string& key : universe) queries.push_back(key + '\0');
-  std::vector<int> sequence(static_cast<size_t>(length), 0);
-  uint64_t taken = 0;
-  for (;;) {
-    CheckedParts parts(suffix, KeySet(first.begin(), first.end()));
-    size_t done = 0;
-    while (done < sequence.size() && IsPossible(parts, sequence[done])) {
-      Take(sequence[done++], universe, &parts);
+// Takes `steps`, then all sequences of `more` steps, and checks the end of
+// each. Returns how many there are.
+uint64_t TakeAll(const Strings& universe, const KeySet& first, size_t more,
+                 const SurfSuffix& suffix, std::vector<int> steps = {}) {
+  CheckedParts parts(suffix, first);
+  for (const int step : steps) Take(step, universe, &parts);
+  if (more == 0) {
+    Strings queries = universe;
+    for (const std::string& key : universe) queries.push_back(key + '\0');
+    parts.Check(queries);
+    parts.CheckRanges(queries);
+    parts.MergeAndCompare();
+    if (testing::Test::HasFatalFailure()) {
+      ADD_FAILURE() << "steps " << testing::PrintToString(steps);
     }
-    if (done == sequence.size()) {
-      taken++;
-      parts.Check(queries);
-      parts.CheckRanges(queries);
-      parts.MergeAndCompare();
-      if (testing::Test::HasFatalFailure()) {
-        std::string text;
-        for (int step : sequence) text += " " + std::to_string(step);
-        FAIL() << "steps" << text;
-      }
-      done--;
-    }
-    // The next sequence that differs up to there.
-    std::fill(sequence.begin() + static_cast<ptrdiff_t>(done) + 1,
-              sequence.end(), 0);
-    while (++sequence[done] == steps) {
-      sequence[done] = 0;
-      if (done-- == 0) {
-        EXPECT_GT(taken, 1000);
-        return;
-      }
-    }
+    return 1;
   }
+  const int end = kFirstKey + 2 * static_cast<int>(universe.size());
+  uint64_t taken = 0;
+  for (int step = 0; step < end; step++) {
+    if (!IsPossible(parts, step)) continue;
+    steps.push_back(step);
+    taken += TakeAll(universe, first, more - 1, suffix, steps);
+    steps.pop_back();
+    if (testing::Test::HasFatalFailure()) break;
+  }
+  return taken;
 }
 
 // Keys are prefixes of others, or collide at leaves, with other suffixes or
-// not.
-TEST(DynamicSurfPartsTest, AllSequencesOverThreeKeys) {
-  for (const SurfSuffix& suffix : {SurfSuffix{0, 0}, SurfSuffix{1, 3}}) {
-    TakeAll({"ab", "ac\xff", "ac\xff\x01"}, {"b"}, 5, suffix);
+// not. Sequences over two keys are longer.
+TEST(DynamicSurfPartsTest, AllSequencesOverFewKeys) {
+  const Strings leaves = {"ab", "ac\xff", "ac\xff\x01"};
+  const Strings two = {"key 1", "key 2"};
+  struct Case {
+    Strings universe;
+    KeySet first;
+    size_t length;
+    SurfSuffix suffix;
+  };
+  for (const Case& c :
+       std::initializer_list<Case>{{leaves, {"b"}, 5, {0, 0}},
+                                   {leaves, {"b"}, 5, {1, 3}},
+                                   {{"a", "ab", "abc"}, {"ab"}, 5, {0, 8}},
+                                   {{"", "\xff", "\xff\xff"}, {}, 5, {0, 0}},
+                                   {two, {}, 6, {0, 0}},
+                                   {two, {"key 1"}, 6, {0, 0}},
+                                   {two, {"key 1", "key 2"}, 6, {0, 0}},
+                                   {two, {"key 2"}, 7, {0, 0}}}) {
+    EXPECT_GT(TakeAll(c.universe, c.first, c.length, c.suffix), 1000u);
+    if (HasFatalFailure()) return;
   }
-  TakeAll({"a", "ab", "abc"}, {"ab"}, 5, {0, 8});
-  TakeAll({"", "\xff", "\xff\xff"}, {}, 5, {0, 0});
-}
-
-TEST(DynamicSurfPartsTest, AllLongSequencesOverTwoKeys) {
-  for (const Strings& first : {Strings{}, {"key 1"}, {"key 1", "key 2"}}) {
-    TakeAll({"key 1", "key 2"}, first, 6, {0, 0});
-  }
-  TakeAll({"key 1", "key 2"}, {"key 2"}, 7, {0, 0});
 }
 
 // ---- Random sequences ----

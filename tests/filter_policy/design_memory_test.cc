@@ -5,13 +5,10 @@
 
 #include "filter_policy/proteus/design_memory.h"
 
-#include <gtest/gtest.h>
-
 #include <thread>
 
 #include "db_bench_ext/query_source.h"
 #include "filter_policy/proteus/prior/prior.h"
-#include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -73,7 +70,6 @@ class DesignMemoryTest : public ::testing::Test {
     settings_.memory = memory;
     return design;
   }
-  // The rates that the model predicts for a design.
   Rates RatesOf(const ProteusDesign& design, const Keys& keys,
                 const Queries& samples) {
     const KeyStore store = Stored(keys);

@@ -5,8 +5,6 @@
 //  a fluctuating cost does not leave. Seeks stop waiting where that saves
 //  nothing.
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <thread>
 
@@ -15,18 +13,11 @@
 #include "filter_policy/open_db/seek_backoff.h"
 #include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/query_demand.h"
-#include "rocksdb/statistics.h"
-#include "util/random.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-class NullLogger : public Logger {
- public:
-  using Logger::Logv;
-  void Logv(const char* /*format*/, va_list /*arguments*/) override {}
-};
 
 // Column families are told apart by an address.
 const char kFamilies[] = {'a', 'b'};
@@ -186,18 +177,6 @@ TEST(GetTallyTest, RowsAreUsedAgain) {
   }
 }
 
-// RocksDB asks the filter for a batch, and for the values later.
-TEST(GetTallyTest, Batches) {
-  GetTally level;
-  const FilterAnswers answers;
-  Answer(/*negatives=*/1, /*positives=*/3);
-  level.CountBatch(answers, 5, 2);
-  EXPECT_EQ(Gets(1, 1, 3, 2), CountsOf(level));
-  level.CountBatchOfFilter(answers);
-  level.CountFound(1);
-  EXPECT_EQ(Gets(1, 2, 6, 3), CountsOf(level));
-}
-
 // A thread may read a DB when its own objects are being destroyed.
 TEST(GetTallyTest, ThreadsThatEnd) {
   GetTally level;
@@ -299,24 +278,6 @@ TEST(DBSessionTest, AColumnFamilyAfterAnotherStartsAfresh) {
   EXPECT_EQ(1u, CurrentState().levels.size());
 }
 
-TEST(DBSessionTest, FamiliesInAFolder) {
-  FileDescription description = Describe(-1);
-  description.path = "/folder/1.sst";
-  const auto a = Open(description);
-  description.path = "/folder/2.sst";
-  const auto b = Open(description, FilterUse::kUsed, "another DB");
-  const auto states_in = [](const std::string& start) {
-    return DBSession::StatesIn([&start](const std::string& path) {
-      return path.compare(0, start.size(), start) == 0;
-    });
-  };
-  EXPECT_EQ(2u, states_in("/folder/").size());
-  const auto found = states_in("/folder/2");
-  ASSERT_EQ(1u, found.size());
-  EXPECT_EQ(description.path, found[0].open_files.at(0).path);
-  EXPECT_TRUE(states_in("/elsewhere").empty());
-}
-
 TEST(LevelSumsTest, FiltersInUseAndOthers) {
   const auto predicted = [](int level, const char* fpr, uint64_t keys) {
     FileDescription file = Describe(level);
@@ -367,7 +328,7 @@ TEST(OpenFileTest, SharesWhatThePolicyKeeps) {
 TEST(TreeFiltersTest, Budgeted) {
   const auto trees = std::make_shared<TreeFilters>();
   const auto other_policy = std::make_shared<TreeFilters>();
-  NullLogger log;
+  RecordingLogger log;
   const TreeFilters::Tree tree{&log, "family"};
   const auto a = trees->Add(tree, FileFilter{1, 10, 120, "a", "c"});
   const auto b = other_policy->Add(tree, FileFilter{2, 20, 240, "b", "d"});
@@ -397,7 +358,7 @@ TEST(TreeFiltersTest, Budgeted) {
   // A filter on trial has no log, and is told by its family if one DB has it.
   EXPECT_EQ(&log, trees->FindTree("family").info_log);
   EXPECT_EQ(nullptr, trees->FindTree("other").info_log);
-  NullLogger second_log;
+  RecordingLogger second_log;
   const auto second = trees->Add({&second_log, "family"}, FileFilter());
   EXPECT_EQ(nullptr, trees->FindTree("family").info_log);
   EXPECT_EQ(2u, trees->TreesWith(tree).size());
@@ -576,42 +537,37 @@ TEST(FalsePositivePriceTest, TimeOfFileReads) {
   EXPECT_EQ(500, time.Update(statistics.get()));
 }
 
-TEST(SeekBackoffTest, PausesWhereWaitsAreOfNoUse) {
-  for (const bool from_cache : {false, true}) {
-    SeekBackoff::Shared shared;
-    SeekBackoff::CachedReads cached{0};
-    int waits = 0;
-    for (int i = 0; i < 100000; i++) {
-      SeekBackoff backoff(&shared, &cached);
-      if (backoff.ShouldWait()) {
-        waits++;
-        backoff.OnReached();
-      }
-      backoff.OnRead(from_cache);
-    }
-    EXPECT_LT(waits, from_cache ? 1000 : 4000);
-    EXPECT_GT(waits, from_cache ? 100 : 1000);
-  }
-}
-
-TEST(SeekBackoffTest, OneInFourIsWorthIt) {
-  for (const bool from_cache : {false, true}) {
+// Waits pause where they are of no use, and go on where one in four is worth
+// it.
+TEST(SeekBackoffTest, WaitsWhereThatSavesReads) {
+  struct Case {
+    bool from_cache;
+    bool some_pass;
+    int least;
+    int most;
+  };
+  constexpr int kSeeks = 100000;
+  for (const Case& c : {Case{false, false, 1001, 3999},
+                        {true, false, 101, 999},
+                        {false, true, kSeeks, kSeeks},
+                        {true, true, 90000, kSeeks}}) {
     SeekBackoff::Shared shared;
     SeekBackoff::CachedReads cached{0};
     Random random(1);
     int waits = 0;
-    for (int i = 0; i < 100000; i++) {
+    for (int i = 0; i < kSeeks; i++) {
       SeekBackoff backoff(&shared, &cached);
-      if (!backoff.ShouldWait()) continue;
-      waits++;
-      if (random.OneIn(4)) {
+      const bool waited = backoff.ShouldWait();
+      waits += waited;
+      if (waited && c.some_pass && random.OneIn(4)) {
         backoff.OnPassed();
-      } else {
-        backoff.OnReached();
-        backoff.OnRead(from_cache);
+        continue;
       }
+      if (waited) backoff.OnReached();
+      if (waited || !c.some_pass) backoff.OnRead(c.from_cache);
     }
-    EXPECT_GE(waits, from_cache ? 90000 : 100000);
+    EXPECT_GE(waits, c.least) << c.from_cache << c.some_pass;
+    EXPECT_LE(waits, c.most) << c.from_cache << c.some_pass;
   }
 }
 

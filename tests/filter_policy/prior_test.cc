@@ -5,8 +5,6 @@
 
 #include "filter_policy/proteus/prior/prior.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 #include <functional>
 
@@ -15,7 +13,6 @@
 #include "tests/filter_policy/small_blocks.h"
 #include "tests/filter_policy/spec_filter.h"
 #include "tests/with_salt.h"
-#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -6,19 +6,13 @@
 
 #include "filter_policy/samples/query_queue.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <atomic>
 #include <thread>
 
 #include "filter_policy/kept_memory.h"
 #include "filter_policy/proteus/design_memory.h"
 #include "filter_policy/query_demand.h"
-#include "rocksdb/advanced_cache.h"
-#include "rocksdb/table.h"
-#include "test_util/testharness.h"
-#include "tests/key_families.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -49,29 +43,24 @@ std::vector<int> Sampled(QueryQueue* queue, int calls) {
   return sampled;
 }
 
+// A queue of no capacity has room for one.
 TEST(QueryQueueTest, FirstInFirstOut) {
-  QueryQueue queue(5);
-  EXPECT_TRUE(queue.Snapshot().empty());
-  for (int i = 0; i < 23; i++) {
-    if (i % 2 == 0) {
-      queue.Add(Point(std::to_string(i)));
-    } else {
-      queue.Record(std::to_string(i), std::to_string(i), true);
+  for (const int capacity : {0, 1, 5}) {
+    QueryQueue queue(static_cast<size_t>(capacity), /*sample_every=*/0);
+    const int most = std::max(capacity, 1);
+    EXPECT_TRUE(queue.Snapshot().empty());
+    for (int i = 0; i < 23; i++) {
+      EXPECT_TRUE(queue.Tick());
+      if (i % 2 == 0) {
+        queue.Add(Point(std::to_string(i)));
+      } else {
+        queue.Record(std::to_string(i), std::to_string(i), true);
+      }
+      EXPECT_EQ(Points(std::max(0, i + 1 - most), i + 1), queue.Snapshot());
+      EXPECT_EQ(std::min(i + 1, most), static_cast<int>(queue.size()));
+      EXPECT_EQ(i + 1u, queue.recorded());
     }
-    EXPECT_EQ(Points(std::max(0, i - 4), i + 1), queue.Snapshot());
-    EXPECT_EQ(std::min<size_t>(i + 1, 5), queue.size());
-    EXPECT_EQ(i + 1u, queue.recorded());
-  }
-  EXPECT_EQ(0u, queue.dropped());
-}
-
-TEST(QueryQueueTest, CapacityOfOneAndOfNone) {
-  for (size_t capacity : {0, 1}) {
-    QueryQueue queue(capacity, 0);
-    queue.Add(Point("a"));
-    queue.Add(Point("b"));
-    EXPECT_EQ(Queries{Point("b")}, queue.Snapshot());
-    EXPECT_TRUE(queue.Tick());
+    EXPECT_EQ(0u, queue.dropped());
   }
 }
 
@@ -290,15 +279,10 @@ TEST(QueryDemandTest, ForgetsWhatWasLongAgo) {
   for (int file = 0; file < 200; file++) counts.QueriesPerKey(kQueries, kKeys);
   EXPECT_LT(counts.QueriesPerKey(kQueries, 0), 0.01);
   EXPECT_NEAR(1, counts.QueriesPerKey(kQueries + (12 << 20), 0), 0.5);
-}
-
-// The count of queries may fall when the sampling rate is changed.
-TEST(QueryDemandTest, IsNeverNegative) {
-  DemandCounts counts;
-  for (int file = 0; file < 40; file++) {
-    counts.QueriesPerKey(1000 * 1000 * 1000, 1 << 20);
-  }
-  EXPECT_DOUBLE_EQ(kFewQueriesPerKey, counts.QueriesPerKey(0, 1 << 20));
+  // The count of queries may fall when the sampling rate is changed.
+  counts = DemandCounts();
+  for (int file = 0; file < 40; file++) counts.QueriesPerKey(kQueries, kKeys);
+  EXPECT_DOUBLE_EQ(kFewQueriesPerKey, counts.QueriesPerKey(0, kKeys));
 }
 
 // ---- Empty queries ----
@@ -310,11 +294,33 @@ bool IsEmpty(const Keys& keys, const SampleQuery& query) {
   });
 }
 
+TEST(EmptyQueriesTest, GapsAreEmpty) {
+  for (const KeyFamily& family : KeyFamilies(3000, 7)) {
+    SCOPED_TRACE(family.name);
+    GapQueries gaps(family.keys.size());
+    for (const std::string& key : family.keys) {
+      gaps.Pass(key);
+      gaps.Pass(key);
+    }
+    const Queries queries = gaps.Finish();
+    EXPECT_LE(queries.size(), 2 * GapQueries::kMaxQueries);
+    EXPECT_TRUE(family.name != "random integers" || queries.size() > 700);
+    for (const SampleQuery& query : queries) {
+      ASSERT_LE(query.lo, query.hi);
+      ASSERT_TRUE(query.hi_inclusive);
+      ASSERT_TRUE(IsEmpty(family.keys, query))
+          << Hex(query.lo) << " " << Hex(query.hi);
+      ASSERT_GT(query.lo, family.keys.front());
+      ASSERT_LT(query.hi, family.keys.back());
+    }
+  }
+}
+
 TEST(EmptyQueriesTest, SamplesThatAreEmpty) {
   Random rnd(3);
   for (const KeyFamily& family : KeyFamilies(200, 7)) {
     SCOPED_TRACE(family.name);
-    std::vector<SampleQuery> samples;
+    Queries samples;
     for (const std::string& key : family.keys) {
       const Keys around = Around(key);
       for (int i = 0; i < 3; i++) {
@@ -339,30 +345,6 @@ TEST(EmptyQueriesTest, SamplesThatAreEmpty) {
       EXPECT_EQ(IsEmpty(family.keys, sample),
                 std::count(found.begin(), found.end(), &sample) == 1)
           << Hex(sample.lo) << " " << Hex(sample.hi);
-    }
-  }
-}
-
-TEST(EmptyQueriesTest, GapsAreEmpty) {
-  for (const KeyFamily& family : KeyFamilies(3000, 7)) {
-    SCOPED_TRACE(family.name);
-    GapQueries gaps(family.keys.size());
-    for (const std::string& key : family.keys) {
-      gaps.Pass(key);
-      gaps.Pass(key);
-    }
-    const std::vector<SampleQuery> queries = gaps.Finish();
-    EXPECT_LE(queries.size(), 2 * GapQueries::kMaxQueries);
-    if (family.name == "random integers") {
-      EXPECT_GT(queries.size(), 700u);
-    }
-    for (const SampleQuery& query : queries) {
-      ASSERT_LE(query.lo, query.hi);
-      ASSERT_TRUE(query.hi_inclusive);
-      ASSERT_TRUE(IsEmpty(family.keys, query))
-          << Hex(query.lo) << " " << Hex(query.hi);
-      ASSERT_GT(query.lo, family.keys.front());
-      ASSERT_LT(query.hi, family.keys.back());
     }
   }
 }

@@ -4,7 +4,6 @@
 //  whatever goes wrong.
 
 #include <fcntl.h>
-#include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>

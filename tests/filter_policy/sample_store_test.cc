@@ -5,7 +5,6 @@
 
 #include "filter_policy/samples/sample_store.h"
 
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <utime.h>
 
@@ -35,11 +34,6 @@ class QueryFileTest : public ::testing::Test {
   void Write(const std::string& file, const std::string& contents) {
     ASSERT_OK(WriteStringToFile(env_, contents, file));
   }
-  std::string Contents(const std::string& file) {
-    std::string contents;
-    EXPECT_OK(ReadFileToString(env_, file, &contents));
-    return contents;
-  }
   // The queries of the file. Its refused lines are kept.
   Queries Read(const std::string& file) {
     Queries queries;
@@ -50,7 +44,7 @@ class QueryFileTest : public ::testing::Test {
   Keys Files() {
     Keys children;
     EXPECT_OK(env_->GetChildren(dir_, &children));
-    std::sort(children.begin(), children.end());
+    SortUnique(&children);
     return children;
   }
 
@@ -90,12 +84,10 @@ TEST_F(QueryFileTest, RoundTrip) {
     EXPECT_EQ(queries, Queries(read.end() - queries.size(), read.end()));
   }
   EXPECT_TRUE(refused_.empty());
-}
 
-TEST_F(QueryFileTest, Format) {
   ASSERT_OK(WriteQueryFile(
       env_, file_, {Point("k\xff"), {"a", "b", true}, {"", "z", false}}));
-  const std::string contents = Contents(file_);
+  const std::string contents = ContentsOf(file_);
   EXPECT_EQ('#', contents[0]);
   EXPECT_EQ("0x6BFF\n0x61\t0x62\n0x\t0x7A\texclusive\n",
             contents.substr(contents.find('\n') + 1));
@@ -147,9 +139,10 @@ TEST_F(QueryFileTest, InvertedLinesAreLeftOut) {
   EXPECT_EQ((Queries{Point("first"), {"a", "b", false}, Point("b")}),
             Read(file_));
   ASSERT_EQ(3u, refused_.size());
-  ExpectHas(refused_[0], {file_ + ", line 1 "});
-  ExpectHas(refused_[1], {file_ + ", line 3 "});
-  ExpectHas(refused_[2], {file_ + ", line 4 "});
+  for (const size_t i : {0, 1, 2}) {
+    const char* const lines[] = {", line 1 ", ", line 3 ", ", line 4 "};
+    ExpectHas(refused_[i], {file_ + lines[i]});
+  }
 }
 
 TEST_F(QueryFileTest, UnreadableFiles) {
@@ -190,10 +183,8 @@ class SampleStoreTest : public QueryFileTest {
     options_.sample_capacity = 3;
     options_.sample_every = 1;
   }
-  std::shared_ptr<SampleStore> NewStore() const {
-    return std::make_shared<SampleStore>(options_);
-  }
-  std::shared_ptr<SampleStore> NewStore(bool seed, bool save) const {
+  std::shared_ptr<SampleStore> NewStore(bool seed = false,
+                                        bool save = false) const {
     SampleStoreOptions options = options_;
     if (seed) options.seed_file = seeds_;
     if (save) options.samples_file = file_;
@@ -218,7 +209,6 @@ class SampleStoreTest : public QueryFileTest {
 
   const std::string seeds_ = dir_ + "/seeds";
   SampleStoreOptions options_;
-  // The number of queries that the queue holds.
   const Queries kSaved = {{"a", "b", true}, Point("key"), {"", "z", false}};
 };
 
@@ -242,15 +232,11 @@ TEST_F(SampleStoreTest, SavedAfterLastSession) {
   EXPECT_EQ(expected, Saved());
   options_.sample_capacity = 1;
   EXPECT_EQ(Queries{Point("c")}, Saved());
-}
-
-TEST_F(SampleStoreTest, SessionOutlivesItsOwner) {
-  auto store = NewStore(false, true);
-  auto session = Open(store);
-  store.reset();
-  session->Record("k", "k", true);
-  session.reset();
-  EXPECT_EQ(Queries{Point("k")}, Saved());
+  // A session outlives its owner.
+  first = Open(NewStore(false, true));
+  first->Record("d", "d", true);
+  first.reset();
+  EXPECT_EQ(Queries{Point("d")}, Saved());
 }
 
 TEST_F(SampleStoreTest, NothingNewIsNotSaved) {
@@ -414,7 +400,7 @@ TEST_F(SampleStoreTest, BadFilesAreLeftAlone) {
   for (const bool is_folder : {false, true}) {
     const auto store = NewStore(true, true);
     if (is_folder) {
-      EXPECT_EQ("0x0\n", Contents(file_));
+      EXPECT_EQ("0x0\n", ContentsOf(file_));
       ASSERT_OK(env_->DeleteFile(file_));
       ASSERT_OK(env_->CreateDir(file_));
       ASSERT_OK(store->Validate(env_));
@@ -444,7 +430,7 @@ TEST_F(SampleStoreTest, FailingSaveKeepsTheQueue) {
 // Where its bytes are others, what is left is restored.
 TEST_F(SampleStoreTest, TornAndDamagedFiles) {
   ASSERT_OK(WriteQueryFile(env_, file_, kSaved));
-  const std::string contents = Contents(file_);
+  const std::string contents = ContentsOf(file_);
   const auto held_of = [&](const std::string& damaged, Store* store) {
     Write(file_, damaged);
     *store = NewStore(false, true);
@@ -481,11 +467,9 @@ TEST_F(SampleStoreTest, TornAndDamagedFiles) {
 TEST_F(SampleStoreTest, IdleQueuesAreForgotten) {
   options_.sample_capacity = 10;
   const auto store = NewStore();
-  const auto used = store->Open("in use", env_, nullptr);
-  used->Record("a", "b", true);
-  for (int i = 0; i < 1200; i++) {
-    store->Open(std::to_string(i), env_, nullptr)->Record("a", "b", true);
-  }
+  const auto used = Open(store, "in use");
+  used->Record("a", "a", true);
+  for (int i = 0; i < 1200; i++) Record(store, "a", std::to_string(i));
   EXPECT_EQ(1u, Held(store, "in use").size());
   EXPECT_EQ(1u, Held(store, "1170").size());
   EXPECT_EQ(0u, Held(store, "0").size());
@@ -499,7 +483,7 @@ TEST_F(SampleStoreTest, IdleQueuesShareThePoolOfTheProcess) {
   options_.sample_capacity = SampleStoreOptions().sample_capacity;
   const auto store = NewStore();
   for (int i = 0; i < 30; i++) {
-    const auto session = store->Open(std::to_string(i), env_, nullptr);
+    const auto session = Open(store, std::to_string(i));
     for (int query = 0; query < 1000; query++) {
       session->Record(std::to_string(query), std::to_string(query), true);
     }

@@ -84,18 +84,6 @@ TEST_F(AdaptationTest, OneLineInTheLogForEachFile) {
   EXPECT_EQ(2u + files.size(), DesignLines());
 }
 
-// The file that RocksDB itself writes.
-TEST_F(AdaptationTest, LogFile) {
-  options_.info_log = nullptr;
-  Open();
-  Run(Anywhere(/*close=*/true, 6));
-  Compact();
-  const std::string text = ContentsOf(path_ + "/LOG");
-  const size_t line = text.find("predicted false positive rate");
-  EXPECT_NE(std::string::npos, line);
-  EXPECT_EQ(line, text.rfind("predicted false positive rate"));
-}
-
 // ---- Designs that are kept from file to file ----
 
 namespace {
@@ -232,7 +220,6 @@ class DesignEconomyTest : public RefreshTest {
   }
 };
 
-// The sizes of block caches.
 constexpr size_t kLarge = 32 << 20;
 constexpr size_t kSmall = 32 << 10;
 

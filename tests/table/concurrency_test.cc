@@ -12,19 +12,13 @@
 //  A seed makes the same choices again, though threads take turns as they like.
 
 #include <gflags/gflags.h>
-#include <gtest/gtest.h>
 
-#include <algorithm>
-#include <chrono>
 #include <cinttypes>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <random>
 
 #include "db_bench_ext/progress_line.h"
-#include "test_util/testharness.h"
-#include "tests/dice.h"
 #include "tests/own_folder.h"
 #include "tests/table/concurrency/round.h"
 

@@ -160,7 +160,6 @@ class ReadFaultsTest : public KnownDBTest {
     env_.reset();
   }
 
-  // Fewer of the reads.
   Answers Glance(uint32_t seed) {
     CheckedReads reads(db_.get(), contents_);
     reads.Gets(queries_);
@@ -184,7 +183,6 @@ class ReadFaultsTest : public KnownDBTest {
     }
   }
 
-  // The effects of the faults.
   struct Outcome {
     Status opened;
     Answers answers;
@@ -236,7 +234,6 @@ class ReadFaultsTest : public KnownDBTest {
     }
     return outcome;
   }
-  // Runs all cases, and calls `check` with their outcomes.
   void RunAllCases(
       const std::function<void(const FaultCase&, const Outcome&)>& check) {
     for (BlockKind kind : kBlockKinds) {
@@ -254,22 +251,6 @@ class ReadFaultsTest : public KnownDBTest {
         }
       }
     }
-  }
-
-  static void Report(const Outcome& outcome, const FaultCase& c) {
-    auto& line = FaultReport::At(
-        ToString(c.fault), std::string(ToString(c.kind)) +
-                               (c.at_open ? ", from open on" : ", after open"));
-    line.injected += outcome.injected;
-    if (outcome.injected == 0) return;
-    line.Count(outcome.opened.ok() ? "opened"
-                                   : "open refused, " + CodeOf(outcome.opened));
-    line.Count("right answers", outcome.answers.right);
-    for (const auto& [code, count] : outcome.answers.errors) {
-      line.Count(code, count);
-    }
-    line.Count("wrong answers", outcome.answers.wrong);
-    line.Count("files said to be unfiltered", outcome.unfiltered_files);
   }
 
   std::string table_;
@@ -301,7 +282,6 @@ TEST_P(ReadFaultsOfKeepingTest, EveryPartInEveryWay) {
     SCOPED_TRACE(filters.name);
     ASSERT_NO_FATAL_FAILURE(Fill(filters, GetParam()));
     RunAllCases([&](const FaultCase& c, const Outcome& outcome) {
-      Report(outcome, c);
       const std::string expected =
           of_stock.emplace(c.Name(), "all is answered").first->second;
       // When RocksDB opens a file of level 0, it reads filters that are to be
@@ -500,7 +480,7 @@ TEST_F(ReadFaultsTest, Random) {
       c.where = rnd.Next();
       SCOPED_TRACE(std::string(filters.name) + ", " + keeping.name + ", " +
                    c.Name());
-      Report(RunCase(c, rnd.Next()), c);
+      RunCase(c, rnd.Next());
     }
   });
 }

@@ -50,6 +50,13 @@ class SamplingTest : public NumberedDBTest {
     options_.table_factory = NewProteanTableFactory(table_);
   }
 
+  void UseProteus(const std::string& samples_file) {
+    ProteusPolicyOptions options;
+    options.samples_file = samples_file;
+    UsePolicy(
+        std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, options));
+  }
+
   // Opens a DB of one run, where no query has been made.
   void Fill(uint32_t sample_every, const std::string& samples_file = "") {
     SetPolicy(sample_every, samples_file);
@@ -85,7 +92,6 @@ class SamplingTest : public NumberedDBTest {
                          [](const Status& s) { return s.ok(); });
   }
 
-  // Runs the reads, and returns the samples that they have left.
   Keys SampledBy(const std::function<void()>& reads) {
     const uint64_t before = queue()->recorded();
     reads();
@@ -95,7 +101,6 @@ class SamplingTest : public NumberedDBTest {
     return Lines(Queries(all.end() - added, all.end()));
   }
 
-  // Checks that these queries are saved in the file.
   void ExpectSaved(const Queries& expected, const std::string& file) {
     Queries saved;
     Keys refused;
@@ -126,7 +131,12 @@ class SamplingTest : public NumberedDBTest {
 TEST_F(SamplingTest, WhatIsSampled) {
   Fill(1);
   Queries expected;
-  const Keys gets = SampledBy([&] {
+  const auto check = [&](const std::function<void()>& reads) {
+    expected.clear();
+    const Keys sampled = SampledBy(reads);
+    EXPECT_EQ(Lines(expected), sampled);
+  };
+  check([&] {
     for (uint64_t i = 1; i < kKeys; i += 7) {
       EXPECT_TRUE(Has(Key(i)));
       const std::string absent = Gap(i, 500);
@@ -134,11 +144,8 @@ TEST_F(SamplingTest, WhatIsSampled) {
       if (IsCovered(absent)) expected.push_back(Point(absent));
     }
   });
-  EXPECT_EQ(Lines(expected), gets);
-
-  expected.clear();
   size_t found = 0;
-  const Keys multi_gets = SampledBy([&] {
+  check([&] {
     for (uint64_t i = 1; i + 40 < kKeys; i += 40) {
       Keys batch;
       for (uint64_t j = 0; j < 40; j++) {
@@ -153,10 +160,7 @@ TEST_F(SamplingTest, WhatIsSampled) {
     }
   });
   EXPECT_EQ(0u, found);
-  EXPECT_EQ(Lines(expected), multi_gets);
-
-  expected.clear();
-  const Keys closed_seeks = SampledBy([&] {
+  check([&] {
     for (uint64_t i = 1; i < kKeys; i++) {
       EXPECT_TRUE(Seek(Key(i), Gap(i)));
       EXPECT_FALSE(Seek(Gap(i), Key(i + 1)));
@@ -164,9 +168,8 @@ TEST_F(SamplingTest, WhatIsSampled) {
       expected.push_back({Gap(i), Key(i + 1), false});
     }
   });
-  EXPECT_EQ(Lines(expected), closed_seeks);
-
-  const Keys none = SampledBy([&] {
+  // Nothing is sampled of these.
+  check([&] {
     for (uint64_t i = 1; i < kKeys; i += 100) {
       const std::string lo = Gap(i);
       const std::string hi = Gap(i, 2);
@@ -198,7 +201,6 @@ TEST_F(SamplingTest, WhatIsSampled) {
     for (it->Seek(BigEndian(1)); it->Valid(); it->Next()) found++;
     EXPECT_EQ(kKeys - 1, found);
   });
-  EXPECT_EQ(Keys(), none);
 }
 
 // Empty queries that a filter lets through are found empty by the table.
@@ -590,10 +592,7 @@ class MortalEnv : public EnvWrapper {
 
 TEST_F(SamplingTest, ThePolicyOutlivesTheEnv) {
   MortalEnv env(env_);
-  ProteusPolicyOptions proteus;
-  proteus.samples_file = file_;
-  UsePolicy(
-      std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, proteus));
+  UseProteus(file_);
   for (const bool flushed : {false, true}) {
     env.is_dead = false;
     options_.env = &env;
@@ -612,10 +611,7 @@ TEST_F(SamplingTest, ThePolicyOutlivesTheEnv) {
 TEST_F(SamplingTest, SamplesAreInTheEnvOfTheDB) {
   const std::unique_ptr<Env> env(NewMemEnv(env_));
   ASSERT_OK(WriteQueryFile(env.get(), "/samples", {{"b", "c", true}}));
-  ProteusPolicyOptions proteus;
-  proteus.samples_file = "/samples";
-  UsePolicy(
-      std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, proteus));
+  UseProteus("/samples");
   options_.env = env.get();
   ASSERT_OK(OpenDB(&db_, options_, "/db"));
   // A handful of keys is not worth a look at samples.

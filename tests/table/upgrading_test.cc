@@ -75,12 +75,8 @@ TEST_F(UpgradingTest, BackupsAndCheckpointsHoldNoSamples) {
   Env* const env = Env::Default();
   const std::string samples = path_ + "/queries.samples";
   ASSERT_OK(env->CreateDirIfMissing(path_));
-  ProteusPolicyOptions policy;
-  policy.sample_every = 1;
-  policy.samples_file = samples;
-  UsePolicy(
-      std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, policy),
-      table_);
+  policy_options_.samples_file = samples;
+  NewPolicy();
   Fill();
   Run(Queries(/*close=*/true, 2));
   Open();  // the samples are saved at Close

@@ -8,8 +8,8 @@
 //      build/write_faults_test --gtest_filter=*Random* --seed=0 --seconds=3600
 
 #include "env/composite_env_wrapper.h"
-#include "filter_policy/proteus/proteus_policy.h"
-#include "filter_policy/samples/query_file.h"
+#include "filter_policy/protean_filter_policy.h"
+#include "filter_policy/samples/sample_store.h"
 #include "plugin/filter_properties.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/system_clock.h"
@@ -87,7 +87,6 @@ class WriteFaultsTest : public KnownDBTest {
     options_.env = Env::Default();
   }
 
-  // A new, empty DB.
   void Use(const Filters& filters) {
     Forget();
     filters_ = filters;
@@ -101,7 +100,6 @@ class WriteFaultsTest : public KnownDBTest {
   void UseFilters(const std::string& policy) {
     SetPolicy(policy, "block_size=512");
   }
-  // Overwrites and deletes some of the keys.
   void WriteSome(Random* rnd) {
     const std::string value =
         "a value of some length " + std::to_string(rnd->Next());
@@ -113,9 +111,7 @@ class WriteFaultsTest : public KnownDBTest {
     DeleteRange(keys_[from], keys_[from + 8]);
   }
   void ExpectAllRight(uint32_t seed) {
-    const Answers answers = ReadAll(asked_, seed);
-    EXPECT_EQ(0u, answers.failed());
-    right_ += answers.right;
+    EXPECT_EQ(0u, ReadAll(asked_, seed).failed());
   }
 
   // Checks that there is no file that the DB does not know.
@@ -127,7 +123,6 @@ class WriteFaultsTest : public KnownDBTest {
     }
   }
 
-  // Checks that all files have filters of Protean.
   void ExpectFilters() {
     Compact();
     const TablePropertiesCollection properties = PropertiesOf(db_.get());
@@ -156,7 +151,6 @@ class WriteFaultsTest : public KnownDBTest {
   void TroubleAtEachPoint(const Trouble& trouble, const std::string& where,
                           const std::function<void()>& prepare,
                           const std::function<Status()>& act) {
-    FaultReport::Line& line = FaultReport::At(trouble.name, where);
     constexpr uint64_t kMaxPoints = 2000;
     uint64_t reported = 0;
     uint64_t n = 1;
@@ -166,12 +160,9 @@ class WriteFaultsTest : public KnownDBTest {
       ASSERT_NO_FATAL_FAILURE(prepare());
       Status s;
       const uint64_t failed = FailedIn(trouble, n, [&] { s = act(); });
-      line.injected += failed;
       if (failed > 0) {
-        line.Count(s.ok() ? "done all the same" : "reported, " + CodeOf(s));
         if (!s.ok()) reported++;
         EXPECT_TRUE(s.ok() || s.IsIOError()) << s.ToString();
-        // Checks that all data is right.
         ExpectAllRight(n);
       }
       file_system_->HealMutations();
@@ -181,16 +172,11 @@ class WriteFaultsTest : public KnownDBTest {
       }
       Status resumed = db_->Resume();
       if (resumed.ok()) {
-        // Checks that the DB works again.
         Put("after resuming", std::to_string(n));
         resumed = db_->Flush(FlushOptions());
       }
-      line.Count(resumed.ok() ? "resumed" : "had to be opened again");
       // Every second time, opens the DB in the state that a crash would leave.
-      if (!resumed.ok() || n % 2 == 0) {
-        Open();
-        line.Count("opened again");
-      }
+      if (!resumed.ok() || n % 2 == 0) Open();
       ExpectAllRight(n + 1);
       ExpectNothingLeft();
       if (HasFailure()) return;
@@ -200,8 +186,6 @@ class WriteFaultsTest : public KnownDBTest {
     EXPECT_GT(reported, 0u);
     ExpectFilters();
     ExpectAllRight(1);
-    line.Count("right answers", right_);
-    right_ = 0;
   }
 
   Keys keys_;
@@ -210,7 +194,6 @@ class WriteFaultsTest : public KnownDBTest {
   std::shared_ptr<FaultFileSystem> file_system_;
   std::unique_ptr<Env> env_;
   RefreshResult result_;
-  uint64_t right_ = 0;
 };
 
 class WriteFaultsOfFiltersTest : public WriteFaultsTest,
@@ -254,7 +237,6 @@ TEST_P(WriteFaultsOfFiltersTest, FlushAndCompaction) {
   }
 }
 
-// The refresh is from poor filters to better ones.
 TEST_P(WriteFaultsOfFiltersTest, Refresh) {
   for (const Trouble& trouble : {FullDisk(), FailedWrite()}) {
     ASSERT_NO_FATAL_FAILURE(Use(GetParam()));
@@ -287,9 +269,6 @@ TEST_P(WriteFaultsOfFiltersTest, Refresh) {
 // The samples file is the old one or the new one.
 TEST_F(WriteFaultsTest, SavedSamples) {
   const std::string file = path_ + "/samples";
-  ProteusPolicyOptions policy_options;
-  policy_options.sample_every = 1;
-  policy_options.samples_file = file;
   const auto contents_of_file = [&file] {
     std::string contents;
     ReadFileToString(Env::Default(), file, &contents).PermitUncheckedError();
@@ -297,16 +276,11 @@ TEST_F(WriteFaultsTest, SavedSamples) {
   };
   for (const Trouble& trouble : {FullDisk(), FailedWrite()}) {
     ASSERT_NO_FATAL_FAILURE(Use(kFilters[1]));
-    const auto policy = std::make_shared<ProteusFilterPolicy>(
-        DesignSpace::kProteus, policy_options);
-    BlockBasedTableOptions table;
-    table.filter_policy = policy;
-    options_.table_factory = NewProteanTableFactory(table);
+    SetPolicy("{id=protean.Proteus;sample_every=1;samples_file=" + file + "}");
     Open();
     Random rnd(1);
     WriteSome(&rnd);
     Flush();
-    FaultReport::Line& line = FaultReport::At(trouble.name, "saved samples");
     std::string before;
     uint64_t n = 1;
     for (bool over = false; !over; n++) {
@@ -315,19 +289,17 @@ TEST_F(WriteFaultsTest, SavedSamples) {
         EXPECT_FALSE(Has(keys_[i] + '\x01' + std::to_string(n)));
       }
       const auto save = [&] {
-        return policy->Samples()->Save(kDefaultColumnFamilyName, env_.get());
+        return ProteanPolicyOf(options_)->Samples()->Save(
+            kDefaultColumnFamilyName, env_.get());
       };
       Status s;
       const uint64_t failed = FailedIn(trouble, n, [&] { s = save(); });
-      line.injected += failed;
       over = failed == 0;
       EXPECT_EQ(over, s.ok());
       file_system_->HealMutations();
       const std::string after = contents_of_file();
       if (!over) {
         EXPECT_EQ(before, after);
-        line.Count("reported, " + CodeOf(s));
-        line.Count("old file kept");
         // A disk that fails everything does not even allow the temporary file
         // to be deleted.
         if (!trouble.stays) ExpectNothingLeft();
@@ -343,7 +315,6 @@ TEST_F(WriteFaultsTest, SavedSamples) {
         const Keys lines =
             log_->Lines({"samples of column family default are not saved"});
         EXPECT_EQ(1u, lines.size());
-        line.Count("logged at close");
       }
       Open();
       ASSERT_OK(save());
@@ -368,14 +339,13 @@ TEST_F(WriteFaultsTest, Random) {
     const Trouble troubles[] = {FullDisk(), FailedWrite(), RetryableWrite()};
     for (int i = 0; i < 10; i++) {
       const Trouble& trouble = troubles[rnd.Uniform(std::size(troubles))];
-      FaultReport::Line& line = FaultReport::At(trouble.name, "random writes");
       const uint64_t n = 1 + rnd.Skewed(11);
       SCOPED_TRACE(filters_.name + std::string(", ") + trouble.name + " at " +
                    std::to_string(n));
       // The failed write may be there later, or not.
       std::string failed_key;
       Status s;
-      line.injected += FailedIn(trouble, n, [&] {
+      FailedIn(trouble, n, [&] {
         for (int w = 0; w < 2000 && s.ok(); w++) {
           const std::string& key = Pick(keys_, &rnd);
           const std::string value(rnd.Uniform(300), static_cast<char>('a' + i));
@@ -387,14 +357,8 @@ TEST_F(WriteFaultsTest, Random) {
           }
         }
       });
-      if (!s.ok()) line.Count("reported, " + CodeOf(s));
       file_system_->HealMutations();
-      if (rnd.OneIn(2) || !db_->Resume().ok()) {
-        Open();
-        line.Count("opened again");
-      } else {
-        line.Count("resumed");
-      }
+      if (rnd.OneIn(2) || !db_->Resume().ok()) Open();
       if (!s.ok()) {
         std::string value;
         const Status got = db_->Get(ReadOptions(), failed_key, &value);

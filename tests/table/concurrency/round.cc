@@ -13,7 +13,6 @@
 #include "plugin/filter_properties.h"
 #include "plugin/refresh_filters.h"
 #include "rocksdb/write_batch.h"
-#include "tests/table/concurrency/checked_iterator.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -200,7 +199,6 @@ class Round {
 
   // ---- Writers ----
 
-  // Returns a version that no thread has written yet.
   Version NextVersion() {
     return next_version_.fetch_add(1, std::memory_order_relaxed);
   }

@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  What fault tests share: checks of reads of a DB whose contents are known,
-//  where each answer is right or an error, and nothing else; and a table of the
-//  injected faults, their numbers, and their effects.
+//  where each answer is right or an error, and nothing else.
 
 #pragma once
 
-#include <gflags/gflags.h>
-
-#include <cinttypes>
-#include <cstdio>
 #include <filesystem>
 
 #include "plugin/approximate_count.h"
@@ -20,13 +15,10 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The contents of a DB.
 using Contents = Records;
 
-// Counts of the answers.
 struct Answers {
   uint64_t right = 0;
-  uint64_t wrong = 0;
   std::map<std::string, uint64_t> errors;  // how many of each code
 
   uint64_t failed() const {
@@ -45,9 +37,8 @@ inline std::string CodeOf(const Status& s) {
 // Reads in every way. Wrong answers are failures of the test.
 class CheckedReads {
  public:
-  CheckedReads(DB* db, const Contents& contents,
-               const ReadOptions& options = {})
-      : db_(db), contents_(contents), options_(options) {}
+  CheckedReads(DB* db, const Contents& contents)
+      : db_(db), contents_(contents) {}
 
   const Answers& answers() const { return answers_; }
 
@@ -67,7 +58,7 @@ class CheckedReads {
   void Gets(const Keys& keys) {
     for (const std::string& key : keys) {
       std::string value;
-      const Status s = db_->Get(options_, key, &value);
+      const Status s = db_->Get(ReadOptions(), key, &value);
       CheckPoint("Get ", key, s, value);
     }
   }
@@ -78,8 +69,7 @@ class CheckedReads {
       const size_t size = std::min(kBatch, keys.size() - begin);
       const Keys batch(keys.begin() + begin, keys.begin() + begin + size);
       std::vector<PinnableSlice> values;
-      const std::vector<Status> statuses =
-          MultiGet(db_, batch, &values, options_);
+      const std::vector<Status> statuses = MultiGet(db_, batch, &values);
       for (size_t i = 0; i < size; i++) {
         CheckPoint("MultiGet ", keys[begin + i], statuses[i],
                    values[i].ToString());
@@ -97,7 +87,7 @@ class CheckedReads {
       if (lo > hi) std::swap(lo, hi);
       const Slice lower(lo);
       const Slice upper(hi);
-      ReadOptions read = options_;
+      ReadOptions read;
       const bool bounded_below = rnd.OneIn(2);
       const bool bounded_above = !rnd.OneIn(3);
       if (bounded_below) read.iterate_lower_bound = &lower;
@@ -130,7 +120,7 @@ class CheckedReads {
     const auto begin = contents_.begin();
     const auto end = contents_.end();
     for (const bool back : {false, true}) {
-      const std::unique_ptr<Iterator> it(db_->NewIterator(options_));
+      const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
       back ? it->SeekToLast() : it->SeekToFirst();
       CheckWalk(back ? "backward scan" : "scan", "", it.get(), begin, end,
                 back ? end : begin, all, back);
@@ -202,18 +192,15 @@ class CheckedReads {
     } else if (right) {
       answers_.right++;
     } else {
-      answers_.wrong++;
       ADD_FAILURE() << "wrong answer: " << what << Hex(target);
     }
   }
 
   DB* const db_;
   const Contents& contents_;
-  const ReadOptions options_;
   Answers answers_;
 };
 
-// A DB whose contents are known.
 class KnownDBTest : public OwnDBTest {
  protected:
   using OwnDBTest::OwnDBTest;
@@ -244,62 +231,12 @@ class KnownDBTest : public OwnDBTest {
   Contents contents_;
 };
 
-// ---- Reports ----
-
-// The lines of the table, by where something failed and what.
-class FaultReport {
- public:
-  struct Line {
-    uint64_t injected = 0;
-    std::map<std::string, uint64_t> observed;  // effects, and how often
-
-    void Count(const std::string& outcome, uint64_t times = 1) {
-      if (times > 0) observed[outcome] += times;
-    }
-  };
-
-  static Line& At(const std::string& what, const std::string& where) {
-    return Lines()[{where, what}];
-  }
-
-  // Prints the table in Markdown.
-  static void Print() {
-    if (Lines().empty()) return;
-    printf("\n| fault | where | injected | observed |\n|---|---|---:|---|\n");
-    for (const auto& [place, line] : Lines()) {
-      std::string observed;
-      for (const auto& [outcome, times] : line.observed) {
-        if (!observed.empty()) observed += ", ";
-        observed += outcome + ": " + std::to_string(times);
-      }
-      printf("| %s | %s | %" PRIu64 " | %s |\n", place.second.c_str(),
-             place.first.c_str(), line.injected, observed.c_str());
-    }
-  }
-
- private:
-  static std::map<std::pair<std::string, std::string>, Line>& Lines() {
-    static auto& lines =
-        *new std::map<std::pair<std::string, std::string>, Line>;
-    return lines;
-  }
-};
-
-// Makes a folder, and removes all that is in it.
-inline void EmptyFolder(const std::string& path) {
-  std::filesystem::remove_all(path);
-  std::filesystem::create_directories(path);
-}
-
-// The main function of a fault test.
 inline int RunFaultTests(int argc, char** argv) {
   ::testing::InitGoogleTest(&argc, argv);
   gflags::ParseCommandLineFlags(&argc, &argv, true);
   // Files are in memory by default, since every fault makes a new DB.
   PutOwnFolderInMemory();
-  const int result = RUN_ALL_TESTS();
-  FaultReport::Print();
-  return result;
+  return RUN_ALL_TESTS();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -39,7 +39,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // ---- Reads ----
 
-// The parts of an SST file.
 enum class BlockKind {
   kData,
   kFilter,       // or all its parts
@@ -79,14 +78,12 @@ inline const char* ToString(ReadFault fault) {
   return kNames[static_cast<size_t>(fault)];
 }
 
-// The position of a part of a file.
 struct FilePart {
   BlockKind kind;
   uint64_t begin;
   uint64_t end;
 };
 
-// Finds the parts of an SST file.
 inline Status FindParts(const std::shared_ptr<FileSystem>& file_system,
                         const std::string& path, std::vector<FilePart>* parts) {
   std::unique_ptr<RandomAccessFileReader> file;
@@ -108,45 +105,35 @@ inline Status FindParts(const std::shared_ptr<FileSystem>& file_system,
                             options, ReadOptions(), name, &handle);
     return found.ok() && !handle.IsNull() ? handle : BlockHandle(size, 0);
   };
-  uint64_t filter = size;
-  uint64_t filter_end = size;
-  uint64_t filter_index_end = size;
+  // Each part ends where the next one begins.
+  std::map<uint64_t, BlockKind> begins = {{0, BlockKind::kData}};
+  uint64_t index = properties->data_size;
   for (const std::string policy :
        {".protean.RangeFilter", ".rocksdb.BuiltinBloomFilter"}) {
     const BlockHandle full = handle_of("fullfilter" + policy);
     if (full.offset() < size) {
-      filter = full.offset();
-      filter_end = filter_index_end = filter + properties->filter_size;
+      begins[full.offset()] = BlockKind::kFilter;
+      index = full.offset() + properties->filter_size;
     }
     const BlockHandle parts_index = handle_of("partitionedfilter" + policy);
     if (parts_index.offset() < size) {
       // The parts come right behind the data.
-      filter = properties->data_size;
-      filter_end = parts_index.offset();
-      filter_index_end = filter_end + parts_index.size();
+      begins[properties->data_size] = BlockKind::kFilter;
+      begins[parts_index.offset()] = BlockKind::kFilterIndex;
+      index = parts_index.offset() + parts_index.size();
     }
   }
   Footer footer;
   s = ReadFooterFromFile(IOOptions(), file.get(), *file_system, nullptr, size,
                          &footer, kBlockBasedTableMagicNumber);
   if (!s.ok()) return s;
-  // The parts in the order in which they are written; each ends where the next
-  // existing part begins.
-  const uint64_t meta_index = footer.metaindex_handle().offset();
-  const uint64_t properties_begin = handle_of(kPropertiesBlockName).offset();
-  const uint64_t deletions =
-      std::min(handle_of(kRangeDelBlockName).offset(), properties_begin);
-  const uint64_t data_end = std::min(properties->data_size, filter);
-  const uint64_t index = filter < size ? filter_index_end : data_end;
-  for (const FilePart& part :
-       {FilePart{BlockKind::kData, 0, data_end},
-        FilePart{BlockKind::kFilter, filter, filter_end},
-        FilePart{BlockKind::kFilterIndex, filter_end, filter_index_end},
-        FilePart{BlockKind::kIndex, index, deletions},
-        FilePart{BlockKind::kRangeDeletions, deletions, properties_begin},
-        FilePart{BlockKind::kProperties, properties_begin, meta_index},
-        FilePart{BlockKind::kFooter, meta_index, size}}) {
-    if (part.begin < part.end) parts->push_back(part);
+  begins[index] = BlockKind::kIndex;
+  begins[handle_of(kRangeDelBlockName).offset()] = BlockKind::kRangeDeletions;
+  begins[handle_of(kPropertiesBlockName).offset()] = BlockKind::kProperties;
+  begins[footer.metaindex_handle().offset()] = BlockKind::kFooter;
+  begins.emplace(size, BlockKind::kFooter);
+  for (auto part = begins.begin(); part->first < size; ++part) {
+    parts->push_back({part->second, part->first, std::next(part)->first});
   }
   return s;
 }
@@ -188,7 +175,6 @@ class FaultFileSystem : public FileSystemWrapper {
   // with what it returns.
   std::function<IOStatus(const Reading&)> on_read;
 
-  // Number of reads that have failed so far, and the names of their files.
   uint64_t failed_reads() const { return failed_reads_; }
   std::set<std::string> files_with_failed_reads() const {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -208,17 +194,16 @@ class FaultFileSystem : public FileSystemWrapper {
   uint64_t failed_mutations() const { return failed_mutations_; }
 
   // Kills the process at the n-th mutation, counted from 1: an append after
-  // half of its data, all others before they are done.
-  void KillAt(uint64_t n) { kill_at_ = n; }
-  // Called before each mutation with its number.
-  void SetObserver(std::function<void(uint64_t)> observer) {
-    observer_ = std::move(observer);
-  }
-  // Appends the mutations that are done to this file: a letter for the kind,
-  // and a path. Each line is a single write, so that a killed process leaves
-  // complete lines.
-  void SetJournal(const std::string& path) {
-    journal_ = open(path.c_str(), O_CREAT | O_WRONLY | O_APPEND, 0644);
+  // half of its data, all others before they are done. The number of each is
+  // stored before it. Those that are done are noted in a new file, the journal:
+  // a letter for the kind, and a path. Each line is a single write, so that a
+  // killed process leaves complete lines.
+  void KillAt(uint64_t n, std::atomic<uint64_t>* number,
+              const std::string& journal) {
+    kill_at_ = n;
+    number_ = number;
+    journal_ =
+        open(journal.c_str(), O_CREAT | O_TRUNC | O_WRONLY | O_APPEND, 0644);
     if (journal_ < 0) abort();
   }
 
@@ -330,20 +315,15 @@ class FaultFileSystem : public FileSystemWrapper {
       if (!s.ok()) return s;
       return file_system_->Spoil(name_, parts_, offset, result, scratch);
     }
+    // The base class calls Read.
     IOStatus MultiRead(FSReadRequest* requests, size_t count,
                        const IOOptions& options, IODebugContext* dbg) override {
-      for (size_t i = 0; i < count; i++) {
-        requests[i].status =
-            Read(requests[i].offset, requests[i].len, options,
-                 &requests[i].result, requests[i].scratch, dbg);
-      }
-      return IOStatus::OK();
+      return FSRandomAccessFile::MultiRead(requests, count, options, dbg);
     }
     IOStatus ReadAsync(FSReadRequest& request, const IOOptions& options,
                        std::function<void(FSReadRequest&, void*)> callback,
                        void* callback_argument, void** io_handle,
                        IOHandleDeleter* deleter, IODebugContext* dbg) override {
-      // The base class calls Read.
       return FSRandomAccessFile::ReadAsync(request, options, callback,
                                            callback_argument, io_handle,
                                            deleter, dbg);
@@ -498,7 +478,7 @@ class FaultFileSystem : public FileSystemWrapper {
   IOStatus Mutate(const std::function<void()>& half = {}) {
     const std::lock_guard<std::mutex> lock(mutex_);
     const uint64_t number = ++mutations_;
-    if (observer_) observer_(number);
+    if (number_ != nullptr) *number_ = number;
     const bool dies = number == kill_at_;
     const bool fails = number == fail_at_ || (stays_ && number > fail_at_);
     if ((dies || fails) && half) half();
@@ -541,7 +521,7 @@ class FaultFileSystem : public FileSystemWrapper {
   IOStatus error_;
   std::atomic<uint64_t> failed_mutations_{0};
   uint64_t kill_at_ = 0;
-  std::function<void(uint64_t)> observer_;
+  std::atomic<uint64_t>* number_ = nullptr;
   int journal_ = -1;
 };
 

@@ -142,21 +142,19 @@ class PowerFailure {
       unsynced_.push_back({path, more, replaced});
     } else if (what == "D") {
       files_.erase(path);
-      Forget([&](const std::string& changed) { return changed == path; });
+      Forget([&](const Change& change) { return change.path == path; });
     } else if (what == "F") {
       const auto folder = std::filesystem::path(path + "/").parent_path();
-      Forget([&](const std::filesystem::path& changed) {
-        return changed.parent_path() == folder;
+      Forget([&](const Change& change) {
+        return std::filesystem::path(change.path).parent_path() == folder;
       });
     }
   }
-  // Changes of these paths are not lost any more.
-  template <typename Predicate>
-  void Forget(const Predicate& is_synced) {
-    const auto synced = std::remove_if(
-        unsynced_.begin(), unsynced_.end(),
-        [&](const Change& change) { return is_synced(change.path); });
-    unsynced_.erase(synced, unsynced_.end());
+  // These are not lost any more.
+  void Forget(const std::function<bool(const Change&)>& is_synced) {
+    unsynced_.erase(
+        std::remove_if(unsynced_.begin(), unsynced_.end(), is_synced),
+        unsynced_.end());
   }
 
   std::map<std::string, uint64_t> files_;  // the bytes of each that are synced
