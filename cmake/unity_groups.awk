@@ -26,16 +26,21 @@ function declared_in(line,   words) {
   return match(line, /[A-Za-z_0-9]+$/) ? substr(line, RSTART) : ""
 }
 
-# The line without what names nothing outside of classes: texts, and what is named as part of something else.
+# The line without what names nothing outside of classes: texts, and what is named as part of something else. (A blank is before
+# the -> of a type that a function returns.)
 function without_members(line) {
+  gsub(/'([^'\\]|\\.)'/, " ", line)
   gsub(/"([^"\\]|\\.)*"/, " ", line)
-  gsub(/(\.|->|::)[ ]*[A-Za-z_0-9]+/, " ", line)
+  gsub(/(\.|[^ ]->|::)[ ]*[A-Za-z_0-9]+/, " ", line)
   return line
 }
 
-# The line of a header without what it declares in a class: functions and constants.
+# The line of a header without what it declares in a class: functions and constants. What an enum outside of classes names is
+# declared outside.
 function without_declared_members(line) {
-  if (line ~ /^ /) gsub(/[A-Za-z_0-9]+\(|[^A-Za-z_0-9]k[A-Z][A-Za-z_0-9]*/, " ", line)
+  if (line ~ /^enum [^c]/) is_in_enum = 1
+  if (line ~ /^}|}; *$/) is_in_enum = 0
+  if (line ~ /^ / && !is_in_enum) gsub(/[A-Za-z_0-9]+\(|[^A-Za-z_0-9]k[A-Z][A-Za-z_0-9]*/, " ", line)
   return line
 }
 

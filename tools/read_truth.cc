@@ -134,7 +134,9 @@ class RunCursor {
     return place;
   }
 
+  // The first file that cannot be read is the one that is told of.
   void Fail(const Status& s) {
+    if (!status_->ok()) return;
     *status_ = Status::Corruption(File(place_).path +
                                   " cannot be read: " + s.ToString());
   }

@@ -6,6 +6,10 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+bool MarkFilterUsed(BlockBasedTableIterator* iterator);
+bool HasReadBlock(const BlockBasedTableIterator& iterator);
+bool HasReadInVain(const BlockBasedTableIterator& iterator);
+
 template <typename State>
 bool SetFlag(State* state, State flag) {
   if ((*state & flag) != 0) return false;
@@ -14,7 +18,8 @@ bool SetFlag(State* state, State flag) {
 }
 
 // Explicit instantiation may name private members. Friend functions of the
-// instantiated class, which the header declares, lend them.
+// instantiated class, which are declared above, lend them to this file: they
+// are inline functions.
 template <auto kState, auto kFilterUsed, auto kBlockRead, auto kValueNotAsked>
 struct SeekStatistics {
   friend bool MarkFilterUsed(BlockBasedTableIterator* iterator) {
@@ -64,6 +69,18 @@ FileIterator::~FileIterator() {
   } else if (iterator_ != nullptr) {
     iterator_->~InternalIterator();
   }
+}
+
+bool FileIterator::MarkFilterUsed() {
+  return !is_exact_ || protean::MarkFilterUsed(Exact());
+}
+
+bool FileIterator::HasReadBlock() const {
+  return !is_exact_ || protean::HasReadBlock(*Exact());
+}
+
+bool FileIterator::HasReadInVain() const {
+  return is_exact_ && protean::HasReadInVain(*Exact());
 }
 
 void FileIterator::Make() {

@@ -38,11 +38,6 @@ const std::vector<ScanOptions>& ScansOf(const Arguments& arguments) {
 }
 #endif
 
-// What BlockBasedTableIterator keeps to itself (FileIterator).
-bool MarkFilterUsed(BlockBasedTableIterator* iterator);
-bool HasReadBlock(const BlockBasedTableIterator& iterator);
-bool HasReadInVain(const BlockBasedTableIterator& iterator);
-
 class FileIterator {
  public:
   // The arguments of TableReader::NewIterator, but for those of compactions.
@@ -110,18 +105,12 @@ class FileIterator {
 
   // Tells the iterator's statistics that its last seek has passed a filter.
   // Returns false if they know already.
-  bool MarkFilterUsed() {
-    return !is_exact_ || protean::MarkFilterUsed(Exact());
-  }
+  bool MarkFilterUsed();
   // Whether a data block has been read since the last seek, and whether that
   // was in vain, since no value was asked for. An iterator of another class
   // tells nothing: true and false.
-  bool HasReadBlock() const {
-    return !is_exact_ || protean::HasReadBlock(*Exact());
-  }
-  bool HasReadInVain() const {
-    return is_exact_ && protean::HasReadInVain(*Exact());
-  }
+  bool HasReadBlock() const;
+  bool HasReadInVain() const;
 
  private:
   void Make();

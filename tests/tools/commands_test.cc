@@ -359,7 +359,7 @@ TEST(ManualTest, BashCompletes) {
   if (system("bash -c 'compgen -W a' >/dev/null 2>&1") != 0) {
     GTEST_SKIP() << "there is no bash";
   }
-  const std::string folder = test::PerThreadDBPath("manual_test");
+  const std::string folder = test::PerThreadDBPath("commands_test");
   ASSERT_EQ(0, system(("rm -rf " + folder + " && mkdir -p " + folder +
                        "/some_dir && touch " + folder + "/some_file")
                           .c_str()));
