@@ -175,6 +175,52 @@ TEST(PageSizeTest, TakesTwoBitsMoreThanRemainders) {
   EXPECT_LT(bits, kRemainderBits + 2.25);
 }
 
+// ---- Streams ----
+
+// Entries that are already there.
+class ListStream : public EntryStream {
+ public:
+  explicit ListStream(Entries entries) : entries_(std::move(entries)) {}
+  size_t Read(Entry* entries, size_t capacity) override {
+    const size_t read = std::min(capacity, entries_.size() - next_);
+    std::copy_n(entries_.data() + next_, read, entries);
+    next_ += read;
+    return read;
+  }
+  Status status() const override { return Status::OK(); }
+
+ private:
+  const Entries entries_;
+  size_t next_ = 0;
+};
+
+TEST(MergeStreamsTest, CombinesWhatTheStreamsSay) {
+  std::mt19937_64 random(3);
+  for (const size_t streams : {1, 2, 3, 7}) {
+    for (const bool drop_deletes : {false, true}) {
+      std::map<uint64_t, Entry> expected;
+      std::vector<std::unique_ptr<EntryStream>> newest_first;
+      for (size_t i = 0; i < streams; i++) {  // the oldest first
+        const size_t count = random() % 3000;
+        const Entries entries = RandomEntries(count, 12, kAll, &random);
+        for (const Entry& entry : entries) {
+          const auto [at, is_new] = expected.emplace(entry.fingerprint, entry);
+          if (!is_new) at->second = Combine(at->second, entry);
+        }
+        newest_first.insert(newest_first.begin(),
+                            std::make_unique<ListStream>(entries));
+      }
+      Entries wanted;
+      for (auto [fingerprint, entry] : expected) {
+        if (drop_deletes) entry.deletes = 0;
+        if (!entry.IsNothing()) wanted.push_back(entry);
+      }
+      const auto merged = MergeStreams(std::move(newest_first), drop_deletes);
+      EXPECT_EQ(wanted, ReadAll(merged.get()));
+    }
+  }
+}
+
 // ---- Tables in memory ----
 
 class MemoryTableTest : public ::testing::TestWithParam<unsigned> {};

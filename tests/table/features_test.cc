@@ -4,12 +4,13 @@
 //  whatever options of the DB and of the table are set, with other comparators,
 //  and through RocksDB's other interfaces, which are files written and read
 //  outside of a DB, copies, second instances, and what they report about
-//  themselves. (All families of keys: families_test. Kinds of
-//  tables and prefix extractors: differential_test.)
+//  themselves. (All families of keys: families_test. Kinds of tables, and other
+//  uses of prefix extractors: differential_test.)
 
 #include <cctype>
 
 #include "file/file_util.h"
+#include "rocksdb/slice_transform.h"
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/utilities/backup_engine.h"
 #include "rocksdb/utilities/checkpoint.h"
@@ -176,6 +177,105 @@ TEST_P(TuningTest, AnswersStayRight) {
     for (const Tickers ticker : setting.counted) {
       EXPECT_GT(Ticks(ticker), 0u) << "ticker " << ticker;
     }
+  }
+}
+
+TEST_P(TuningTest, FifoThatCompacts) {
+  Options options;
+  options.compaction_style = kCompactionStyleFIFO;
+  options.compaction_options_fifo.allow_compaction = true;
+  options.level0_file_num_compaction_trigger = 3;
+  options.num_levels = 1;
+  const auto dbs = NewTwins(options);
+  dbs->Open();
+  Random rnd(61);
+  for (int round = 0; round < 6; round++) {
+    for (const std::string& key : keys_) {
+      if (rnd.OneIn(2)) dbs->Put(key, "of round " + std::to_string(round));
+      if (rnd.OneIn(10)) dbs->Delete(key);
+    }
+    if (round == 1) {
+      CompareGets(dbs.get(), queries_);
+      CompareWalks(dbs.get(), queries_);
+    }
+    if (round < 5) dbs->Flush();
+  }
+  dbs->Both([](DB* db) { return db->WaitForCompact(WaitForCompactOptions()); });
+  EXPECT_LT(dbs->NumFiles(), 5u);
+  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
+  dbs->Compact();
+  dbs->Reopen();
+  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
+}
+
+// While all files are open, the table becomes RocksDB's own, and Protean's
+// again. Open files keep the filters that they have.
+TEST_P(TuningTest, ChangedTables) {
+  const auto dbs = NewTree();
+  DB* const db = dbs->protean();
+  const std::string policy = GetParam().filter_policy;
+  for (const auto& [name, more] :
+       {std::pair<const char*, std::string>{"BlockBasedTable", ""},
+        {"ProteanTable", ";filter_policy=" + policy}}) {
+    SCOPED_TRACE(name);
+    const std::string table = std::string("{id=") + name + more + "}";
+    ASSERT_OK(db->SetOptions({{"table_factory", table}}));
+    EXPECT_STREQ(name, db->GetOptions().table_factory->Name());
+    for (size_t i = 0; i < keys_.size(); i += 3) dbs->Put(keys_[i], name);
+    dbs->Flush();
+    ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
+  }
+  dbs->Compact();
+  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
+}
+
+// ---- Prefix extractors ----
+
+// Modes that differential_test does not combine with such an extractor. All
+// keys have a whole prefix: what RocksDB's automatic prefix mode does with
+// shorter keys does not concern Protean.
+TEST(PrefixTest, ModesOfACappedExtractor) {
+  constexpr size_t kPrefix = 4;
+  Random rnd(kSeed);
+  Keys keys;
+  Keys targets;
+  for (int i = 0; i < 1500; i++) {
+    const std::string start = BigEndian(rnd.Uniform(200) * 3).substr(4);
+    keys.push_back(start + RandomString(&rnd, "abc", 8));
+    targets.push_back(BigEndian(rnd.Uniform(600)).substr(4) + "b");
+    const std::string near_key = Pick(Around(Pick(keys, &rnd)), &rnd);
+    if (near_key.size() >= kPrefix) targets.push_back(near_key);
+  }
+  SortUnique(&keys);
+  Options options = ManySmallFiles(/*num_levels=*/3);
+  options.prefix_extractor.reset(NewCappedPrefixTransform(kPrefix));
+  TwinDB dbs("prefix", options,
+             NewTable("ProteanTable", "filter_policy=surf:4:4;block_size=512"));
+  const auto statistics = CreateDBStatistics();
+  dbs.options(TwinDB::kProtean).statistics = statistics;
+  dbs.Open();
+  FillTree(&dbs, keys);
+  ReadOptions modes[2];
+  modes[0].auto_prefix_mode = true;
+  modes[1].prefix_same_as_start = modes[1].total_order_seek = true;
+  for (const ReadOptions& mode : modes) {
+    SCOPED_TRACE(&mode - modes);
+    ASSERT_OK(statistics->Reset());
+    for (const bool closed : {false, true}) {
+      TwinIterator it(&dbs, mode, /*lower=*/false, /*upper=*/closed);
+      for (const std::string& target : targets) {
+        // Inside the target's prefix, at its end, or anywhere.
+        it.SetUpper(rnd.OneIn(3)   ? target.substr(0, kPrefix) + "\xff"
+                    : rnd.OneIn(2) ? target + "b"
+                                   : Pick(keys, &rnd));
+        bool valid = it.Seek(target);
+        for (int step = rnd.Uniform(5); valid && step > 0; step--) {
+          valid = it.Next();
+        }
+        if (testing::Test::HasFailure()) return;
+      }
+    }
+    EXPECT_GT(statistics->getTickerCount(LAST_LEVEL_SEEK_FILTERED), 0u);
   }
 }
 

@@ -11,6 +11,7 @@
 //
 //  And what salts do not cost: a Get, and KeysMayExist, compute the digest of a
 //  long key once, whatever the number of sorted runs whose filters they ask.
+//  Files of several salts go together.
 
 #include <cmath>
 #include <functional>
@@ -166,6 +167,33 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
     EXPECT_EQ(1.0, ShareRead(*victim, own));
     ASSERT_NO_FATAL_FAILURE(victim->Restore());
     EXPECT_EQ(1.0, ShareRead(*victim, own));
+  }
+}
+
+// Files with salts of other processes, and a file from before there were salts,
+// in one DB.
+TEST_F(HostileQueriesTest, FilesOfDifferentSaltsInOneDB) {
+  for (const std::string policy : {"surf:8:8", "proteus:12"}) {
+    SCOPED_TRACE(policy);
+    OwnDB db(NewDBOptions(), "hostile_mixed");
+    db.SetPolicy(policy);
+    db.Open();
+    const FilterSalt salts[] = {{}, {5, 1}, {6, 1}, {7, 2}, {~0ull, 0}};
+    static_assert(kNumKeys % std::size(salts) == 0);
+    auto begin = keys_.begin();
+    for (const FilterSalt& salt : salts) {
+      const WithSalt with(salt);
+      const auto end = begin + kNumKeys / std::size(salts);
+      db.Ingest(Keys(begin, end));
+      begin = end;
+    }
+    for (const bool compacted : {false, true}) {
+      if (compacted) db.Compact();
+      for (const std::string& key : keys_) {
+        ASSERT_TRUE(db.Has(key));
+        ASSERT_EQ(key, db.FirstIn(key, key + '\0'));
+      }
+    }
   }
 }
 

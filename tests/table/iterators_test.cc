@@ -63,16 +63,28 @@ TEST_P(IteratorsTest, Properties) {
                   .IsInvalidArgument());
 }
 
-// Filters are used, whatever iterators leave out and however they read. That
-// all answers are right, also of tailing iterators and of those that give up at
-// a limit of skipped keys: differential_test.
+// Filters are used, whatever iterators leave out and however they read, and
+// whether or not they, or MultiGet, give up. That all answers are right:
+// differential_test.
 TEST_P(IteratorsTest, OtherReadOptions) {
   const auto dbs = NewTree();
+  // RocksDB's tailing iterators know no range deletions, and only bounds that
+  // stay.
+  ReadOptions tailing;
+  tailing.tailing = true;
+  ExpectFilteredSeeks([&] {
+    for (size_t i = 0; i + 1 < queries_.size(); i++) {
+      dbs->Same([&](TwinDB::Twin twin) {
+        return Hex(
+            FirstIn(dbs->db(twin), queries_[i], queries_[i + 1], tailing));
+      });
+    }
+  });
   for (size_t i = 0; i + 30 < keys_.size(); i += 60) {
     dbs->DeleteRange(keys_[i], keys_[i + 30]);
   }
   dbs->Flush();
-  ReadOptions all[6];
+  ReadOptions all[7];
   all[0].ignore_range_deletions = true;
   all[1].adaptive_readahead = true;
   all[1].readahead_size = 2000;
@@ -84,9 +96,33 @@ TEST_P(IteratorsTest, OtherReadOptions) {
   all[5].table_filter = [](const TableProperties& properties) {
     return properties.num_entries % 2 == 0;
   };
+  all[6].value_size_soft_limit = 200;  // a few values of each MultiGet
   for (const ReadOptions& options : all) {
     SCOPED_TRACE(&options - all);
     ExpectFiltered([&] { CompareReads(dbs.get(), queries_, -1, options); });
+  }
+  std::vector<PinnableSlice> values;
+  const auto statuses = MultiGet(dbs->protean(), queries_, &values, all[6]);
+  EXPECT_TRUE(std::any_of(statuses.begin(), statuses.end(),
+                          [](const Status& s) { return s.IsAborted(); }));
+
+  // At the same limit of skipped keys as without filters.
+  for (size_t i = 0; i < keys_.size(); i++) {
+    if (i % 20 >= 6) dbs->Delete(keys_[i]);
+  }
+  dbs->Flush();
+  for (const uint64_t most : {1, 10}) {
+    ReadOptions options;
+    options.max_skippable_internal_keys = most;
+    ExpectFilteredSeeks(
+        [&] { CompareWalks(dbs.get(), queries_, -1, options); });
+    const std::unique_ptr<Iterator> it(dbs->protean()->NewIterator(options));
+    bool gave_up = false;
+    for (const std::string& key : keys_) {
+      it->Seek(key);
+      gave_up = gave_up || it->status().IsIncomplete();
+    }
+    EXPECT_TRUE(gave_up);
   }
 }
 

@@ -88,6 +88,23 @@ TEST_P(WritesTest, CompactionFilters) {
   EXPECT_LT(CompareScans(dbs.get()), before);
 }
 
+TEST_P(WritesTest, BlobFiles) {
+  Options options = ManySmallFiles(kLevels);
+  options.enable_blob_files = true;
+  options.min_blob_size = 0;
+  options.blob_file_size = 4 << 10;
+  options.enable_blob_garbage_collection = true;
+  options.blob_garbage_collection_age_cutoff = 1.0;
+  const auto dbs = NewTree(options);
+  uint64_t blob_files = 0;
+  ASSERT_TRUE(dbs->protean()->GetIntProperty(DB::Properties::kNumBlobFiles,
+                                             &blob_files));
+  EXPECT_GE(blob_files, 4u);
+  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
+  dbs->Compact();
+  ExpectFiltered([&] { CompareReads(dbs.get(), queries_); });
+}
+
 // ---- Timestamps ----
 
 // Keys with timestamps, read as of any of them. The filter does not know the
@@ -351,6 +368,24 @@ TEST_P(TransactionsTest, ConflictsWithASnapshot) {
         EXPECT_EQ(i % 4 == 0, s.IsBusy()) << i << s.ToString();
       }
     });
+    ASSERT_OK(transaction.Commit());
+    CompareShortly(dbs.get());
+  }
+}
+
+TEST_P(TransactionsTest, SavePoints) {
+  for (TxnDBWritePolicy write_policy : WritePolicies()) {
+    SCOPED_TRACE(write_policy);
+    const auto dbs = NewTransactionTree(write_policy);
+    const TwinTransaction transaction = Begin(dbs.get());
+    Write(transaction, 0, 7);
+    dbs->Flush();  // some write uncommitted keys into a file
+    for (TwinDB::Twin twin : TwinDB::kTwins) transaction[twin]->SetSavePoint();
+    Write(transaction, 1, 9);
+    Compare(dbs.get(), transaction);
+    ASSERT_OK(transaction.Both(std::mem_fn(&Transaction::RollbackToSavePoint)));
+    ExpectFiltered([&] { Compare(dbs.get(), transaction); });
+    ASSERT_OK(transaction.Prepare());
     ASSERT_OK(transaction.Commit());
     CompareShortly(dbs.get());
   }
