@@ -275,7 +275,7 @@ class TwinIterator {
   Slice lower_slice_;
   Slice upper_slice_;
   std::string history_;
-  Describer also_;
+  Describer also_ = [](const Iterator&) { return std::string(); };
 };
 
 inline void CompareGets(TwinDB* dbs, const Keys& keys, int snapshot = -1,
