@@ -437,6 +437,13 @@ class FaultFileSystem : public FileSystemWrapper {
       if (s.ok()) file_system_->Note('S', name_, std::to_string(size_));
       return s;
     }
+    IOStatus Fsync(const IOOptions& options, IODebugContext* dbg) override {
+      return Sync(options, dbg);
+    }
+    IOStatus RangeSync(uint64_t, uint64_t, const IOOptions&,
+                       IODebugContext*) override {
+      return IOStatus::OK();
+    }
     IOStatus Close(const IOOptions& options, IODebugContext* dbg) override {
       const IOStatus s = file_system_->Mutate();
       // The file is closed even if this fails.
