@@ -149,10 +149,10 @@ void LevelSums::Add(const FileState& file) {
 std::map<int, LevelSums> SumByLevel(const FamilyState& family,
                                     LevelSums* total) {
   std::map<int, LevelSums> levels;
-  for (const auto& [level, counts] : family.levels) {
-    for (LevelSums* sums : {&levels[level], total}) {
-      sums->counts += counts.first;
-      sums->gets += counts.second;
+  for (const auto& [number, level] : family.levels) {
+    for (LevelSums* sums : {&levels[number], total}) {
+      sums->counts += level.closed_files;
+      sums->gets += level.gets;
     }
   }
   for (const FileState& file : family.open_files) {

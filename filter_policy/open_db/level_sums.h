@@ -382,10 +382,12 @@ struct FileState {
 
 // A column family, at one moment.
 struct FamilyState {
+  struct Level {
+    FileCounts closed_files;
+    GetCounts gets;  // in open and closed files
+  };
   std::vector<FileState> open_files;
-  // For each level: the counts of closed files, and Gets in open or closed
-  // files.
-  std::map<int, std::pair<FileCounts, GetCounts>> levels;
+  std::map<int, Level> levels;
   BuildCounts builds;
   RefreshCounts refreshes;
 };
