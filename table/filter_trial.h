@@ -78,7 +78,7 @@ struct FilePlace {
   const Options& options;
   std::string column_family;
   int level;
-  // What a false positive costs there.
+  // The price of a false positive in the file.
   uint64_t price = kUsualPrice;
 };
 

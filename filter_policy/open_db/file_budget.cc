@@ -222,7 +222,7 @@ FileBits::FileBits(std::shared_ptr<TreeFilters> filters,
     tree_ = filters_->FindTree(tree_.column_family);
   }
   file_.level = context.level_at_creation;
-  const uint64_t machine = MachineMemory();
+  const uint64_t machine = memory > 0 ? MachineMemory() : 0;
   if (info_log_ != nullptr && machine > 0 && memory > machine &&
       !filters_->told_beyond_memory.exchange(true)) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,

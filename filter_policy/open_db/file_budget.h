@@ -89,7 +89,8 @@ class TreeFilters : public std::enable_shared_from_this<TreeFilters> {
     states_[tree].plan = std::move(files);
   }
 
-  // What the log has been told about a budget, each once.
+  // Each is true once the log has been told of it, which happens once: a file
+  // without a filter, a budget that is exceeded, one beyond the memory.
   std::atomic<bool> told_without_filter{false};
   std::atomic<bool> told_exceeded{false};
   std::atomic<bool> told_beyond_memory{false};

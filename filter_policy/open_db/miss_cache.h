@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  A cache of false positives (docs/internals/reads.md, "A read in vain is paid
-//  once"): gaps in which a file has no key. Filters that adapt (Aeris, SIGMOD
-//  2026) would have to be written for that; "To adapt or to cache?" (2025)
-//  finds that a small cache of such queries does as well.
+//  once"). An entry is a gap in which a file has no key. Filters that adapt
+//  (Aeris, SIGMOD 2026) would have to be written for that; "To adapt or to
+//  cache?" (2025) finds that a small cache of such queries does as well.
 //
 //  It has a fixed number of slots of two cache lines. Four slots are a set, and
 //  a gap is in the set that the file and the beginning of the gap hash to. The

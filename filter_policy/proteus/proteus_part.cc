@@ -59,7 +59,7 @@ void ProteusPart::PlanSets(const ProteusDesign& design,
     alphabets_[i] = NumAlphabets(design[i], statistics, for_sets);
     alphabets += alphabets_[i];
   }
-  // What the headers of the sets and the alphabets take in each unit.
+  // The bytes of the alphabets and of the sets' headers, which each unit has.
   const uint64_t overhead = headers + alphabets;
   const bool in_units = headers > 0 && for_sets - alphabets >= min_of_units;
   uint64_t others = trie_size_ + alphabets;

@@ -225,7 +225,7 @@ TEST(MergeStreamsTest, CombinesWhatTheStreamsSay) {
 
 class MemoryTableTest : public ::testing::TestWithParam<unsigned> {};
 
-// What the operations on each fingerprint come to, also in order.
+// The table holds the sum of the operations on each fingerprint, in order.
 TEST_P(MemoryTableTest, SaysWhatHappened) {
   const unsigned bits = GetParam();
   std::unique_ptr<MemoryTable> table;
@@ -441,7 +441,8 @@ TEST_F(RunTest, CutOffAnywhere) {
       FlashRun::Open(files_, path_, 1, kId + 1, nullptr, &run).IsCorruption());
 }
 
-// Noticed when the page is read, and behind the pages when the run is opened.
+// A flipped bit is noticed when its page is read; after the last page, when the
+// run is opened.
 TEST_F(RunTest, FlippedBits) {
   std::mt19937_64 random(3);
   const Entries entries = RandomEntries(3000, kBits, kInserts, &random);

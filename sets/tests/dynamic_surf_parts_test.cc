@@ -164,7 +164,8 @@ class CheckedParts {
 
 enum Step { kBegin, kEnd, kFail, kFirstKey };
 
-// Whether it can come. Step kFirstKey + i inserts or deletes a key.
+// Returns true if the step can be the next one. Step kFirstKey + i inserts or
+// deletes a key.
 bool IsPossible(const CheckedParts& parts, int step) {
   return step >= kFirstKey || parts.IsMerging() == (step != kBegin);
 }

@@ -43,8 +43,9 @@ class PropertiesOfFilter : public InternalTblPropColl {
   const char* Name() const override { return "protean.FilterProperties"; }
   Status InternalAdd(const Slice& key, const Slice& /*value*/,
                      uint64_t /*file_size*/) override {
+    if (facts_->deletions == nullptr) return Status::OK();
     const ValueType type = ExtractValueType(key);
-    if (facts_->deletions != nullptr && type != kTypeRangeDeletion) {
+    if (type != kTypeRangeDeletion) {
       facts_->deletions->Add(ExtractUserKey(key), IsDeletion(type));
     }
     return Status::OK();

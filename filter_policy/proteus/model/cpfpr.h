@@ -78,9 +78,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 // with the one before it, passes only if all of them do: with the probability
 // p^m for m lengths, which then takes the place of p.
 
-// What a query asks of the sets of a design, which is most of the time that it
-// takes: tests of prefixes, and the runs of them: the first prefix of a run
-// takes longer than those that follow it.
+// How many prefixes a query tests in the sets of a design, and in how many
+// runs. These tests are most of a query's time. The first prefix of a run takes
+// longer than those that follow it.
 struct PrefixTests {
   double prefixes = 0;
   double runs = 0;

@@ -149,13 +149,13 @@ class DesignJudge {
   const KeyStatistics& statistics_;
   // The share of the prior among all queries, if any of it is promised.
   double promises_ = 0;
-  // What has been computed, for the next designs: by the number of bytes, by
-  // the depth and the number of bytes, by the step, and by that and the
-  // lengths.
-  mutable std::map<uint64_t, double> promised_rates_;
+  // Results that later designs need again.
+  mutable std::map<uint64_t, double> promised_rates_;  // by bytes
+  // Keyed by depth and bytes.
   mutable std::map<std::pair<uint32_t, uint64_t>, KeyStatistics::TrieSize>
       tries_;
-  mutable std::map<size_t, QuerySample> samples_;
+  mutable std::map<size_t, QuerySample> samples_;  // by step
+  // Keyed by step and lengths.
   mutable std::map<std::array<size_t, 4>, QueryGroups> groups_;
 };
 

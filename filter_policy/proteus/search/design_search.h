@@ -74,8 +74,8 @@ class DesignSearch {
     if (demand_.price < kUsualPrice) judge_.CountTests(bytes, candidate);
   }
   void Race(uint64_t bytes, std::vector<DesignCandidate>* found) const;
-  // Adds a layer with each kind of sets, behind a set of whole keys if these
-  // have a share. A query tests about `tests` prefixes.
+  // Adds one design for each kind of sets: the layer, after a set of whole keys
+  // if key_share > 0. A query tests about `tests` prefixes.
   void AddOfEachKind(const Layer& layer, double key_share, double tests,
                      uint64_t bytes, size_t num_queries,
                      std::vector<DesignCandidate>* found) const;
