@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 
 #include "filter_policy/open_db/level_sums.h"
@@ -22,13 +23,14 @@ class ThreadBounds {
  public:
   // User keys without timestamps, which are copied; nullptr for no bound.
   ThreadBounds(const Slice* lower, const Slice* upper) {
-    if (lower != nullptr) lower_.emplace().PinSelf(*lower);
-    if (upper != nullptr) upper_.emplace().PinSelf(*upper);
+    if (lower != nullptr) lower_slice_ = lower_.emplace(lower->ToString());
+    if (upper != nullptr) upper_slice_ = upper_.emplace(upper->ToString());
   }
+  ThreadBounds(const ThreadBounds&) = delete;
 
   // The inclusive lower bound and the exclusive upper bound, or nullptr.
-  const Slice* lower() const { return lower_ ? &*lower_ : nullptr; }
-  const Slice* upper() const { return upper_ ? &*upper_ : nullptr; }
+  const Slice* lower() const { return lower_ ? &lower_slice_ : nullptr; }
+  const Slice* upper() const { return upper_ ? &upper_slice_ : nullptr; }
 
   // Returns true if a search that starts at `user_key` starts outside of the
   // bounds. A backward search may start at the upper bound itself.
@@ -66,8 +68,10 @@ class ThreadBounds {
   enum class Use { kNever, kYes, kIgnored };
   static inline std::atomic<Use> use_{Use::kNever};
 
-  std::optional<PinnableSlice> lower_;
-  std::optional<PinnableSlice> upper_;
+  std::optional<std::string> lower_;
+  std::optional<std::string> upper_;
+  Slice lower_slice_;  // of lower_
+  Slice upper_slice_;
 };
 
 // ---- Round bounds ----

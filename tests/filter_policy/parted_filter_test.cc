@@ -397,11 +397,11 @@ TEST_F(FileFilterTest, FalsePositivesOfParts) {
                     static_cast<double>(block_->directory().parts().size()) /
                     static_cast<double>(keys_.size());
     }
+    SCOPED_TRACE(name + settings + ": " + designs[0] + "; in parts " +
+                 designs[1]);
     const auto expect_alike = [&](double whole, double parts) {
       const double noise = 3 * std::sqrt(whole / kQueries);
-      EXPECT_LE(parts, std::max(1.1 * whole, whole + 0.002) + noise)
-          << name << settings << ": " << designs[0] << "; in parts "
-          << designs[1];
+      EXPECT_LE(parts, std::max(1.1 * whole, whole + 0.002) + noise);
     };
     double sums[2] = {0, 0};
     for (const int kind : {0, 1, 2}) {

@@ -116,7 +116,7 @@ TEST_P(CountTest, DistinctKeys) {
   }
 }
 
-INSTANTIATE_TEST_CASE_P(
+INSTANTIATE_TEST_SUITE_P(
     Tables, CountTest,
     ::testing::Values("filter_policy=surf:0:0;block_size=300",
                       "filter_policy=surf:4:5;block_size=300;"

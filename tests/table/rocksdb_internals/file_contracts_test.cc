@@ -240,7 +240,12 @@ class RecordingPolicy : public FilterPolicy {
   }
 
  private:
-  struct Builder : FilterBitsBuilder {
+  struct NewerBuilder : FilterBitsBuilder {
+    // RocksDB has these two since 10.9.
+    virtual size_t CalculateSpace(size_t) { return 1; }
+    virtual double EstimatedFpRate(size_t, size_t) { return 1; }
+  };
+  struct Builder : NewerBuilder {
     explicit Builder(Keys* noted) : calls(noted) {}
     void AddKey(const Slice& key) override {
       calls->push_back("add " + key.ToString());
@@ -255,9 +260,6 @@ class RecordingPolicy : public FilterPolicy {
       return Slice(buf->get(), 1);
     }
     size_t ApproximateNumEntries(size_t) override { return 1; }
-    // RocksDB has these two since 10.9.
-    virtual size_t CalculateSpace(size_t) { return 1; }
-    virtual double EstimatedFpRate(size_t, size_t) { return 1; }
     Keys* const calls;
   };
 

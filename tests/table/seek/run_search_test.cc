@@ -20,7 +20,7 @@ namespace {
 using Kind = SearchPosition::Kind;
 using Strings = std::vector<std::string>;
 
-class FakeMember : public OpenRun {
+class FakeMember final : public OpenRun {
  public:
   explicit FakeMember(const ReadOptions& read_options)
       : search(RunSearch::Of(read_options)) {
