@@ -90,7 +90,6 @@ RunWriter::RunWriter(std::unique_ptr<FSWritableFile> file, uint64_t id,
     : file_(std::move(file)),
       id_(id),
       fingerprint_bits_(fingerprint_bits),
-      remainder_bits_(remainder_bits),
       page_(remainder_bits),
       buffer_(NewPages(kChunkPages)) {}
 

@@ -63,7 +63,6 @@ class RunWriter {
   const std::unique_ptr<FSWritableFile> file_;
   const uint64_t id_;
   const unsigned fingerprint_bits_;
-  const unsigned remainder_bits_;
   PageBuilder page_;
   std::vector<uint64_t> fences_;
   AlignedBuffer buffer_;
