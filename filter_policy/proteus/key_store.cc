@@ -10,19 +10,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-size_t KeyStore::LowerBound(const Slice& target, size_t begin,
-                            size_t end) const {
-  while (begin < end) {
-    const size_t middle = begin + (end - begin) / 2;
-    if ((*this)[middle].compare(target) < 0) {
-      begin = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return begin;
-}
-
 void KeyStore::AppendOther(Slice key, size_t shared) {
   if (key.size() > kMaxKeyBytes) key = Slice(key.data(), kMaxKeyBytes);
   const size_t place = size_ % kChunkKeys;
@@ -99,68 +86,51 @@ class SeenBytes {
 
 // What the keys of a pass share with each other.
 struct SharedCounts {
-  // Fewer bits than these are counted faster.
-  static constexpr size_t kFewBits = 512;
-
-  // Counts a key that is as long as the one before it, with which it shares
-  // `shared` bits. `most` is the larger one of this number and that of the key
-  // before. REQUIRES: most < kFewBits
-  void AddAlike(uint32_t shared, uint32_t most) {
-    before_alike[shared]++;
-    most_alike[most]++;
-  }
-
   // Counts any key. The one before had `last_size` bytes, and shared
-  // `last_shared` bits with the one before it; `alike` keys have been added by
-  // AddAlike since the last call. Returns the bits that the next key finds
-  // shared.
+  // `last_shared` bits with the one before it; `alike` keys have come since the
+  // last call, that one's key included, and all have `last_size` bytes. Returns
+  // the bits that the next key finds shared.
   [[gnu::noinline]] uint32_t AddOther(const Slice& key, uint32_t shared,
                                       size_t last_size, uint32_t last_shared,
                                       uint64_t alike) {
-    EndAlike(last_size, alike);
     if (key.size() > longest) SetLongest(key.size());
     shortest = std::min(shortest, key.size());
-    const uint32_t key_bits = BitsOf(key.size());
-    const uint32_t last_bits = distinct == 0 ? 0 : BitsOf(last_size);
-    long_changes[key_bits + 1]--;
+    if (alike == 0) {
+      // The first key.
+      long_changes[1]++;
+      return 0;
+    }
+    const uint32_t last_bits = BitsOf(last_size);
+    long_changes[last_bits + 1] -= alike;
     if (shared == kAllBits) {
       // The key has the bits of the last key, followed by zeros.
       long_changes[last_bits + 1]++;
+      equal++;
       return last_shared;
     }
     shared = std::min(shared, KeyStatistics::kMaxBits);
-    long_changes[std::min({shared, key_bits, last_bits}) + 1]++;
-    if (distinct > 0) {
-      before[shared]++;
-      most_shared[std::max(last_shared, shared)]++;
-    }
-    distinct++;
+    before[shared]++;
+    most_shared[std::max(last_shared, shared)]++;
+    // What is shared may be zeros behind the end of a key.
+    long_changes[shared + 1]--;
+    long_changes[std::min({shared, BitsOf(key.size()), last_bits}) + 1]++;
     return shared;
   }
   // Counts the last key, which is given as in AddOther. Called once, at the
   // end.
   void Finish(size_t last_size, uint32_t last_shared, uint64_t alike) {
-    EndAlike(last_size, alike);
-    for (size_t i = 0; i < std::min(kFewBits, before.size()); i++) {
-      before[i] += before_alike[i];
-      most_shared[i] += most_alike[i];
-      long_changes[i + 1] += before_alike[i];
-    }
-    if (distinct == 0) {
+    if (alike == 0) {
       shortest = 0;
-    } else {
-      most_shared[last_shared]++;
+      return;
     }
+    most_shared[last_shared]++;
+    long_changes[BitsOf(last_size) + 1] -= alike;
+    for (size_t i = 0; i < before.size(); i++) long_changes[i + 1] += before[i];
   }
 
   static uint32_t BitsOf(size_t bytes) {
     return static_cast<uint32_t>(
         8 * std::min<size_t>(bytes, KeyStatistics::kMaxBits / 8));
-  }
-  void EndAlike(size_t size, uint64_t count) {
-    if (count == 0) return;
-    long_changes[BitsOf(size) + 1] -= count;
-    distinct += count;
   }
   void SetLongest(size_t size) {
     longest = size;
@@ -173,16 +143,14 @@ struct SharedCounts {
 
   size_t shortest = std::numeric_limits<size_t>::max();  // bytes
   size_t longest = 0;
-  uint64_t distinct = 0;
+  uint64_t equal = 0;  // keys with the bits of the one before
   // For each number of bits, how many keys share just these with the previous
   // key, and with the nearer of their neighbors.
   std::vector<uint64_t> before = std::vector<uint64_t>(65);
   std::vector<uint64_t> most_shared = std::vector<uint64_t>(65);
   // Changes of the number of prefixes of long keys from one length to the next;
-  // they wrap around.
+  // they wrap around. Until Finish, those that `before` tells are left out.
   std::vector<uint64_t> long_changes = std::vector<uint64_t>(66);
-  std::array<uint64_t, kFewBits> before_alike = {};
-  std::array<uint64_t, kFewBits> most_alike = {};
 };
 
 // Turns each entry of a histogram into the sum of all entries up to it.
@@ -210,8 +178,7 @@ KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
   // The last key's size, and the bits that it shares with the one before it.
   size_t last_size = std::numeric_limits<size_t>::max();
   uint32_t last_shared = 0;
-  // Most keys are as long as the one before. They are counted apart, which is
-  // faster.
+  // Most keys are as long as the one before, which is faster to count.
   uint64_t alike = 0;
   // The step is odd, since the last bytes of counters recur with powers of two.
   const size_t step = num_keys_ / kAlphabetKeys | 1;
@@ -222,21 +189,22 @@ KeyStatistics::KeyStatistics(const KeyStore& keys, size_t begin, size_t end)
       seen.Add(key);
     }
     const uint32_t most = std::max(last_shared, shared);
-    if (key.size() == last_size && most < SharedCounts::kFewBits) {
-      counts.AddAlike(shared, most);
+    if (key.size() == last_size && most < counts.before.size()) {
+      counts.before[shared]++;
+      counts.most_shared[most]++;
       last_shared = shared;
       alike++;
     } else {
       last_shared = counts.AddOther(key, shared, last_size, last_shared, alike);
       last_size = key.size();
-      alike = 0;
+      alike = 1;
     }
   });
   counts.Finish(last_size, last_shared, alike);
   shortest_key_ = counts.shortest;
   longest_key_ = counts.longest;
   max_bits_ = static_cast<uint32_t>(counts.before.size() - 1);
-  distinct_ = counts.distinct;
+  distinct_ = num_keys_ - counts.equal;
 
   // A key adds a prefix of every length above what it shares.
   prefixes_ = std::move(counts.before);

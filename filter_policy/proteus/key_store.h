@@ -25,6 +25,21 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+// The first number in [begin, end) for which `holds` is true, as it is for all
+// later ones; or `end`.
+template <typename Holds>
+uint64_t FirstWhere(uint64_t begin, uint64_t end, const Holds& holds) {
+  while (begin < end) {
+    const uint64_t middle = begin + (end - begin) / 2;
+    if (holds(middle)) {
+      end = middle;
+    } else {
+      begin = middle + 1;
+    }
+  }
+  return begin;
+}
+
 class KeyStore {
  public:
   static constexpr size_t kMaxKeyBytes = kMaxPrefixBits / 8;
@@ -49,7 +64,11 @@ class KeyStore {
 
   // The index in [begin, end) of the first key that is not below `target`, or
   // `end`. The keys ascend.
-  size_t LowerBound(const Slice& target, size_t begin, size_t end) const;
+  size_t LowerBound(const Slice& target, size_t begin, size_t end) const {
+    return FirstWhere(begin, end, [&](size_t index) {
+      return (*this)[index].compare(target) >= 0;
+    });
+  }
 
   // Calls visit(key) in order for the keys of the indexes in [begin, end), or
   // visit(key, shared): the number of bits that the key shares with the key of

@@ -201,14 +201,4 @@ inline uint64_t HashPrefix(const Slice& key, const PrefixLength& length) {
                     HashHeadOnce(key, length), length);
 }
 
-// HashPrefix for a prefix of whole bytes that the key has, from the factor of
-// its head.
-inline uint64_t HashOwnBytes(const Slice& key, uint64_t head,
-                             const PrefixLength& length) {
-  return HashWindow(length.head_bytes == 0
-                        ? LoadBits64(key, 0)
-                        : LoadBigEndian(key.data() + length.head_bytes, 8),
-                    head, length);
-}
-
 }  // namespace ROCKSDB_NAMESPACE::protean

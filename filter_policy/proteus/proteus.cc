@@ -239,11 +239,9 @@ Status Proteus::JoinSecondUnit(const PartContents& part) {
   return s;
 }
 
-// Returns true if the set may hold all prefixes of the series up to that of
-// `bits` bits.
-bool Proteus::SeriesContains(const OpenLayer& layer, const Slice& key,
-                             uint32_t bits) const {
-  for (;; bits -= layer.stride) {
+// Returns true if the set may hold all prefixes of the series that the key has.
+bool Proteus::SeriesContains(const OpenLayer& layer, const Slice& key) const {
+  for (uint32_t bits = layer.LongestPrefix(key.size());; bits -= layer.stride) {
     if (!layer.set.MayContain(HashPrefix(key, LengthIn(layer, bits)))) {
       return false;
     }
@@ -265,7 +263,7 @@ inline bool Proteus::Contains(const OpenLayer& layer, const Slice& key,
     case Layer::Kind::kTrie:
       return TrieContains(layer, key);
     case Layer::Kind::kSeries:
-      return SeriesContains(layer, key, layer.LongestPrefix(key.size()));
+      return SeriesContains(layer, key);
     case Layer::Kind::kKeys:
       return layer.set.MayContain(HashKeyOnce(key, word, salt_));
     case Layer::Kind::kPrefixes:
@@ -329,8 +327,7 @@ size_t Proteus::KeepInLayer(const OpenLayer& layer, size_t count, Slice** keys,
     count = layer.set.Keep(count, left);
     if (layer.kind != Layer::Kind::kSeries) return count;
     for (size_t j = 0; j < count; j++) {
-      const Slice& key = *keys[left[j].index];
-      found[j] = SeriesContains(layer, key, layer.LongestPrefix(key.size()));
+      found[j] = SeriesContains(layer, *keys[left[j].index]);
     }
   } else if (layer.bits <= 64) {
     UniformTrie::ShortPrefix prefixes[kMaxBatch];

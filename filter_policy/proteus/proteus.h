@@ -101,7 +101,7 @@ class Proteus : public RangeFilter {
   [[gnu::noinline]] bool TrieContains(const Layer& layer,
                                       const Slice& key) const;
   [[gnu::noinline]] bool SeriesContains(const OpenLayer& layer,
-                                        const Slice& key, uint32_t bits) const;
+                                        const Slice& key) const;
   void BatchMayMatch(size_t num_keys, Slice** keys, bool* may_match) const;
   size_t KeepInLayer(const OpenLayer& layer, size_t count, Slice** keys,
                      Amq::Lookup* left) const;

@@ -429,7 +429,10 @@ Status ProteusBuilder::Design(uint64_t bytes, bool prefixes_only, bool in_units,
                                     ? kMinForcedBytesOfUnits
                                     : kMinBytesOfUnits;
   for (size_t i = 0; i < parts_.size(); i++) {
-    const ProteusHeader header = HeaderOf(parts_[i]);
+    ProteusHeader header = header_;
+    if (header.design.trie_bits() > 0 && parts_[i].trie_size() == 0) {
+      header.design = fallback_;
+    }
     (*parts)[i].design = header.Encode();
     parts_[i].PlanSets(header.design,
                        parts_.size() == 1 ? statistics : parts_[i].Statistics(),
@@ -441,14 +444,6 @@ Status ProteusBuilder::Design(uint64_t bytes, bool prefixes_only, bool in_units,
   report_.model_micros = static_cast<uint32_t>(
       std::chrono::duration_cast<std::chrono::microseconds>(spent).count());
   return Status::OK();
-}
-
-ProteusHeader ProteusBuilder::HeaderOf(const ProteusPart& part) const {
-  ProteusHeader header = header_;
-  if (header.design.trie_bits() > 0 && part.trie_size() == 0) {
-    header.design = fallback_;
-  }
-  return header;
 }
 
 size_t ProteusBuilder::Memory() const {

@@ -74,10 +74,10 @@ class ProteusBuilder : public RangeFilterBuilder {
   }
 
   void Write(size_t part, char* payload) override {
-    parts_[part].Write(HeaderOf(parts_[part]).design, false, salt(), payload);
+    parts_[part].Write(/*second=*/false, salt(), payload);
   }
   void WriteSecond(size_t part, char* payload) override {
-    parts_[part].Write(HeaderOf(parts_[part]).design, true, salt(), payload);
+    parts_[part].Write(/*second=*/true, salt(), payload);
   }
   bool IsFull() const override {
     return keys_.MemoryUsage() >= settings_.max_key_memory;
@@ -143,8 +143,6 @@ class ProteusBuilder : public RangeFilterBuilder {
       fallback_ = search.Choose(settings_.space, bytes_, /*allow_tries=*/false);
     }
   }
-  // The header of a part.
-  ProteusHeader HeaderOf(const ProteusPart& part) const;
   bool BuildChosen(const CpfprModel& model, const DesignSearch& search);
   bool BuildAfter(const CpfprModel& model);
 

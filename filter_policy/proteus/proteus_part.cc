@@ -51,6 +51,7 @@ size_t NumAlphabets(const Layer& layer, const KeyStatistics& statistics,
 void ProteusPart::PlanSets(const ProteusDesign& design,
                            const KeyStatistics& statistics,
                            uint64_t min_of_units, PlannedPart* plan) {
+  design_ = design;
   const size_t headers = design.num_sets() * Amq::kHeaderSize;
   const uint64_t bytes = bytes_ - std::min<uint64_t>(bytes_, headers);
   const uint64_t for_sets = bytes - std::min(bytes, trie_size_);
@@ -86,22 +87,14 @@ void ProteusPart::AddPrefixes(uint32_t bits, const FilterSalt& salt,
       place++;
     }
   };
-  if (bits <= 64) {
-    keys_.ForEach(begin_, end_, [&](const Slice& key, uint32_t shared) {
-      if (shared >= bits) return;
-      set->Add(HashWord(HighBits(LoadBits64(key, 0), bits), length));
-      see(key);
-    });
-  } else {
-    // Sorted neighbors often share the head.
-    uint64_t head = 0;
-    keys_.ForEach(begin_, end_, [&](const Slice& key, uint32_t shared) {
-      if (shared >= bits) return;
-      if (shared < 8 * length.head_bytes) head = HashHead(key, length);
-      set->Add(HashWindow(LoadBits64(key, length.head_bytes), head, length));
-      see(key);
-    });
-  }
+  // Sorted neighbors often share the head.
+  uint64_t head = length.no_head;
+  keys_.ForEach(begin_, end_, [&](const Slice& key, uint32_t shared) {
+    if (shared >= bits) return;
+    if (shared < 8 * length.head_bytes) head = HashHead(key, length);
+    set->Add(HashWindow(LoadBits64(key, length.head_bytes), head, length));
+    see(key);
+  });
   for (const BytesSeen& bytes : seen) *codes++ = AlphabetCodeOf(bytes);
 }
 
@@ -145,17 +138,18 @@ void ProteusPart::AddSeries(const Layer& layer, const FilterSalt& salt,
       if (i >= last_end || length.head_bytes > shared) {
         member.head = HashHead(key, length);
       }
-      set->Add(HashOwnBytes(key, member.head, length));
+      set->Add(
+          HashWindow(LoadBits64(key, length.head_bytes), member.head, length));
     }
     last_end = end;
   });
 }
 
-void ProteusPart::Write(const ProteusDesign& design, bool second_unit,
-                        const FilterSalt& salt, char* payload) {
+void ProteusPart::Write(bool second_unit, const FilterSalt& salt,
+                        char* payload) {
   const LayerPlans& sets = sets_[second_unit ? 1 : 0];
   char* header = payload;
-  char* out = payload + design.num_sets() * Amq::kHeaderSize;
+  char* out = payload + design_.num_sets() * Amq::kHeaderSize;
   // Only the first unit has a trie.
   if (trie_ != nullptr) {
     trie_->Write(out);
@@ -163,8 +157,8 @@ void ProteusPart::Write(const ProteusDesign& design, bool second_unit,
     trie_.reset();
   }
   char* codes = out + sets.bytes();
-  for (size_t i = 0; i < design.size(); i++) {
-    const Layer& layer = design[i];
+  for (size_t i = 0; i < design_.size(); i++) {
+    const Layer& layer = design_[i];
     if (!layer.is_set()) continue;
     AmqBuilder set(sets.of[i], second_unit, header, out);
     if (layer.kind == Layer::Kind::kKeys) {

@@ -36,17 +36,16 @@ class ProteusPart {
   // The size of the trie in bytes; 0 if there is none.
   uint64_t trie_size() const { return trie_size_; }
 
-  // Plans the sets of a design, whose trie has been built and leaves room for
-  // them, and tells the plan the sizes of the payloads. The statistics are
-  // those of this part's keys. Sets of at least `min_of_units` bytes are in two
-  // units.
+  // Plans the sets of the part's design, whose trie has been built and leaves
+  // room for them, and tells the plan the sizes of the payloads. The statistics
+  // are those of this part's keys. Sets of at least `min_of_units` bytes are in
+  // two units.
   void PlanSets(const ProteusDesign& design, const KeyStatistics& statistics,
                 uint64_t min_of_units, PlannedPart* plan);
 
-  // Writes the payload of the first unit, or then of the second one, of a part
-  // with the design that has been planned.
-  void Write(const ProteusDesign& design, bool second, const FilterSalt& salt,
-             char* payload);
+  // Writes the payload of the first unit that has been planned, or then of the
+  // second one.
+  void Write(bool second, const FilterSalt& salt, char* payload);
 
   size_t MemoryUsage() const;
 
@@ -62,6 +61,7 @@ class ProteusPart {
   const uint64_t bytes_;
   std::unique_ptr<UniformTrieBuilder> trie_;
   uint64_t trie_size_ = 0;
+  ProteusDesign design_;
   std::array<LayerPlans, 2> sets_;  // of the first unit, and of the second one
   // The numbers of alphabets of each layer.
   std::array<size_t, ProteusDesign::kMaxLayers> alphabets_ = {};

@@ -128,8 +128,7 @@ class Proteus::RangeQuery {
          prefixes.Move(1, length)) {
       // Zeros at the end may stand for shorter keys, which have no longer
       // prefixes.
-      const Slice key = prefixes.key().Stripped();
-      if (filter_.SeriesContains(layer, key, layer.LongestPrefix(key.size()))) {
+      if (filter_.SeriesContains(layer, prefixes.key().Stripped())) {
         return true;
       }
       if (more-- == 0) return false;

@@ -251,48 +251,50 @@ class ByteKey {
 class ByteKey::Prefixes {
  public:
   Prefixes(const ByteKey& first, const PrefixLength& length)
-      : key_(first.FirstOfPrefix(length.bits)),
-        head_(HashHeadOnce(first.slice(), length)) {}
+      : key_(first.FirstOfPrefix(length.bits)) {}
 
   const ByteKey& key() const { return key_; }
   void Move(uint64_t steps, const PrefixLength& length) {
     Increment(key_.bytes_.data(), length.bits, static_cast<unsigned>(steps));
   }
   uint64_t LeftInGroup(const PrefixLength& length) const {
-    return length.LeftInGroup(LoadBits64(key_.slice(), length.head_bytes));
+    return length.LeftInGroup(Window(length));
   }
   uint64_t Hash(const PrefixLength& length) {
-    const uint64_t window = LoadBits64(key_.slice(), length.head_bytes);
-    // The head has changed when the window has begun anew.
-    if (HighBits(window, length.window_bits) == 0) {
-      head_ = HashHeadOnce(key_.slice(), length);
-    }
+    const uint64_t window = Window(length);
+    // If the head has changed since the last hash, the window has begun anew:
+    // it has not grown.
+    if (window <= hashed_) head_ = HashHeadOnce(key_.slice(), length);
+    hashed_ = window;
     return HashWindow(window, head_, length);
   }
 
- private:
+ protected:
+  uint64_t Window(const PrefixLength& length) const {
+    return LoadBits64(key_.slice(), length.head_bytes);
+  }
+
   ByteKey key_;
-  uint64_t head_;
+
+ private:
+  uint64_t hashed_ = ~uint64_t{0};  // the window of the last hash
+  uint64_t head_ = 0;
 };
 
 // Successive possible prefixes of one length, which is passed to every
 // function.
-class ByteKey::PossiblePrefixes {
+class ByteKey::PossiblePrefixes : public Prefixes {
  public:
   PossiblePrefixes(const ByteKey& first, const ByteAlphabets& alphabets,
                    const PrefixLength& length)
-      : alphabets_(alphabets),
-        key_(first.FirstOfPrefix(length.bits)),
-        hashed_(length.head_bytes) {
+      : Prefixes(first, length), alphabets_(alphabets) {
     MoveToPossible(length);
-    if (!at_end_) HashHeadOf(length);
   }
 
   // Returns true if the prefix is behind that of a key, or there are no more.
   bool IsAfter(const ByteKey& last) const {
     return at_end_ || key_.slice().compare(last.slice()) > 0;
   }
-  const ByteKey& key() const { return key_; }
   void Next(const PrefixLength& length) {
     at_end_ = !Increment(key_.bytes_.data(), length.bits);
     if (!at_end_) MoveToPossible(length);
@@ -301,9 +303,8 @@ class ByteKey::PossiblePrefixes {
   // gap in its group, at most `most` of them, and returns their number.
   uint64_t MoveAfterRun(uint64_t most, const PrefixLength& length) {
     const uint64_t step = uint64_t{1} << length.window_unused;
-    most = std::min(most, length.LeftInGroup(Window(length)));
+    most = std::min(most, LeftInGroup(length));
     uint64_t count = 0;
-    // Where the head changes, the window does not grow.
     for (uint64_t next = Window(length);
          count < most && !at_end_ && Window(length) == next; next += step) {
       Next(length);
@@ -311,30 +312,14 @@ class ByteKey::PossiblePrefixes {
     }
     return count;
   }
-  uint64_t Hash(const PrefixLength& length) {
-    if (memcmp(hashed_.data(), key_.bytes_.data(), length.head_bytes) != 0) {
-      HashHeadOf(length);
-    }
-    return HashWindow(Window(length), head_, length);
-  }
 
  private:
-  uint64_t Window(const PrefixLength& length) const {
-    return LoadBits64(key_.slice(), length.head_bytes);
-  }
   void MoveToPossible(const PrefixLength& length) {
     at_end_ = !alphabets_.MoveToPossible(key_.bytes_.data(), length.bits);
   }
-  void HashHeadOf(const PrefixLength& length) {
-    memcpy(hashed_.data(), key_.bytes_.data(), length.head_bytes);
-    head_ = HashHeadOnce(key_.slice(), length);
-  }
 
   const ByteAlphabets& alphabets_;
-  ByteKey key_;
   bool at_end_ = false;
-  SmallBuffer hashed_;  // the bytes that the factor of the head belongs to
-  uint64_t head_ = 0;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -421,10 +421,10 @@ TEST(CpfprTest, RatesOfGroups) {
       for (uint32_t stride : {0, 8, 24}) {
         for (size_t step : {1, 3}) {
           const uint32_t trie = stride == 0 ? bits / 2 : 0;
-          const QueryGroups groups =
+          const std::vector<QueryGroup> groups =
               MakeQueryGroups(model, MakeQuerySample(model, step),
                               TrieAndSet(trie, bits, kBloomAmq, stride));
-          EXPECT_LE(groups.groups.size(), model.queries().size());
+          EXPECT_LE(groups.size(), model.queries().size());
           for (int way = 0; way < 3; way++) {
             ProteusDesign design = TrieAndSet(
                 trie, bits, way == 1 ? kRibbonAmq : kBloomAmq, stride);
@@ -432,7 +432,7 @@ TEST(CpfprTest, RatesOfGroups) {
             const LayerPlans plans = PlanLayers(design, statistics, bytes, 0);
             ASSERT_NO_FATAL_FAILURE(ExpectSameRates(
                 model.Average(design, plans, step),
-                RatesOfGroups(model, groups, design, plans), 1e-12, 1e-7))
+                RatesOfGroups(model, groups, step, design, plans), 1e-12, 1e-7))
                 << c.name << ", " << design.Describe();
           }
         }

@@ -445,7 +445,8 @@ TEST(PrefixHashTest, OwnBytes) {
       for (uint32_t bytes = 0; bytes <= size; bytes++) {
         const PrefixLength length(8 * bytes, salt);
         ASSERT_EQ(HashPrefix(key, length),
-                  HashOwnBytes(key, HashHead(key, length), length))
+                  HashWindow(LoadBits64(key, length.head_bytes),
+                             HashHead(key, length), length))
             << bytes;
       }
     }

@@ -122,20 +122,6 @@ LayerPlans UnitOf(const LayerPlans& both, bool second) {
   return unit;
 }
 
-uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most) {
-  uint64_t low = 0;
-  uint64_t high = most;
-  while (low < high) {
-    const uint64_t middle = low + (high - low) / 2;
-    if (PlanAmq(kind, hashes, middle).false_positive_rate <= rate) {
-      high = middle;
-    } else {
-      low = middle + 1;
-    }
-  }
-  return high;
-}
-
 const ByteAlphabets& AlphabetsOf(const ProteusDesign& design,
                                  const KeyStatistics& statistics) {
   static const auto* const any = new ByteAlphabets;

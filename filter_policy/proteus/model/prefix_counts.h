@@ -70,10 +70,6 @@ LayerPlans PlanLayers(const ProteusDesign& design,
 // half of its bytes; in the second one, the rest.
 LayerPlans UnitOf(const LayerPlans& both, bool second);
 
-// The least number of bytes with which a set of `hashes` hashes has a false
-// positive rate of at most `rate`, or `most` if there is none below.
-uint64_t LeastBytes(AmqKind kind, uint64_t hashes, double rate, uint64_t most);
-
 // The lengths of the layers of prefixes; 0 for none.
 struct PrefixLayers {
   explicit PrefixLayers(const ProteusDesign& design)

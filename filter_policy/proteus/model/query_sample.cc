@@ -45,13 +45,12 @@ uint64_t MixWord(uint64_t hash, uint64_t word) {
   return hash ^ hash >> 32;
 }
 
-// Adds the classes of every step-th of a model's queries in [begin, end), with
-// the queries of each side by side.
-void AddClasses(const CpfprModel& model, size_t begin, size_t end,
-                bool are_points, QuerySample* sample) {
-  if (begin == end) return;
-  const size_t step = sample->step;
-  const size_t most = (end - begin + step - 1) / step;
+}  // namespace
+
+QuerySample MakeQuerySample(const CpfprModel& model, size_t step) {
+  const std::vector<LocatedQuery>& all = model.queries();
+  const size_t points = model.num_before_points();
+  const size_t most = all.size() / step + 2;
   Places class_places(most);
   Places query_places(most);
   // Both are in the order in which they come. A class begins with the index of
@@ -64,15 +63,17 @@ void AddClasses(const CpfprModel& model, size_t begin, size_t end,
   // Bounds are looked at behind what they share, which does not tell queries
   // apart. With alphabets, all of the byte counts in which they part.
   const bool any_bytes = model.statistics().alphabets().AreAny();
-  for (size_t i = begin; i < end; i += step) {
-    LocatedQuery query = model.queries()[i];
+  // The steps begin anew with the promised points.
+  for (size_t i = 0; i < all.size();
+       i = i < points ? std::min(i + step, points) : i + step) {
+    LocatedQuery query = all[i];
     if (any_bytes && !query.is_point()) {
       const uint64_t behind = ~uint64_t{0} >> query.bounds_shared % 8;
       query.lo_rest &= behind;
       query.hi_rest &= behind;
     }
     const auto sum =
-        static_cast<uint32_t>(are_points ? kPointsSum : SumOf(query));
+        static_cast<uint32_t>(i < points ? SumOf(query) : kPointsSum);
     const uint64_t hash =
         MixWord(MixWord(uint64_t{query.lo_shared} << 32 | query.hi_shared,
                         uint64_t{query.bounds_shared} << 32 | query.bytes),
@@ -111,37 +112,28 @@ void AddClasses(const CpfprModel& model, size_t begin, size_t end,
   std::iota(order.begin(), order.end(), 0);
   const auto rank = [&](uint32_t number) {
     const LocatedQuery& any = queries[classes[number].begin];
-    return std::make_tuple(any.bounds_shared, ~any.shared(), number);
+    return std::make_tuple(classes[number].sum == kPointsSum, any.bounds_shared,
+                           ~any.shared(), number);
   };
   std::sort(order.begin(), order.end(),
             [&rank](uint32_t a, uint32_t b) { return rank(a) < rank(b); });
   std::vector<size_t> sizes(classes.size());
   for (uint32_t number : class_of) sizes[number]++;
-  size_t place = sample->queries.size();
+  size_t place = 0;
   for (uint32_t number : order) {
     classes[number].begin = classes[number].end = place;
     place += sizes[number];
   }
-  sample->queries.resize(place);
-  for (size_t i = 0; i < queries.size(); i++) {
-    sample->queries[classes[class_of[i]].end++] = queries[i];
-  }
-  for (uint32_t number : order) sample->classes.push_back(classes[number]);
-}
-
-}  // namespace
-
-QuerySample MakeQuerySample(const CpfprModel& model, size_t step) {
-  const std::vector<LocatedQuery>& all = model.queries();
   QuerySample sample;
   sample.step = step;
-  AddClasses(model, 0, model.num_before_points(), /*are_points=*/false,
-             &sample);
-  sample.num_before_points = sample.classes.size();
-  AddClasses(model, model.num_before_points(), all.size(), /*are_points=*/true,
-             &sample);
-  for (size_t i = 0; i < sample.num_before_points; i++) {
-    const QueryClass& alike = sample.classes[i];
+  sample.queries.resize(place);
+  for (size_t i = 0; i < queries.size(); i++) {
+    sample.queries[classes[class_of[i]].end++] = queries[i];
+  }
+  for (uint32_t number : order) {
+    const QueryClass& alike = sample.classes.emplace_back(classes[number]);
+    if (alike.sum == kPointsSum) continue;
+    sample.num_before_points++;
     const uint32_t shared = sample.queries[alike.begin].shared();
     sample.shared.Add(shared, alike.weight);
     if (alike.sum == kPromisedSum) {
@@ -149,7 +141,7 @@ QuerySample MakeQuerySample(const CpfprModel& model, size_t step) {
     }
   }
   // All points count, whatever the step.
-  for (size_t i = model.num_before_points(); i < all.size(); i++) {
+  for (size_t i = points; i < all.size(); i++) {
     const double weight = all[i].weight / static_cast<double>(step);
     sample.shared.Add(all[i].shared(), weight);
     sample.promised_shared.Add(all[i].shared(), weight);
@@ -159,16 +151,14 @@ QuerySample MakeQuerySample(const CpfprModel& model, size_t step) {
   return sample;
 }
 
-QueryGroups MakeQueryGroups(const CpfprModel& model, const QuerySample& sample,
-                            const ProteusDesign& design) {
-  QueryGroups found;
-  found.step = sample.step;
+std::vector<QueryGroup> MakeQueryGroups(const CpfprModel& model,
+                                        const QuerySample& sample,
+                                        const ProteusDesign& design) {
+  std::vector<QueryGroup> groups;
   const size_t end =
       design.stride() > 0 ? sample.classes.size() : sample.num_before_points;
-  if (end == 0) return found;
   const ByteAlphabets& alphabets = AlphabetsOf(design, model.statistics());
   const PrefixLayers layers(design);
-  std::vector<QueryGroup>& groups = found.groups;
   // The indexes of the groups that test one prefix or none, which most queries
   // do, by all that tells them apart; and those of the others.
   constexpr uint32_t kNone = ~uint32_t{0};
@@ -210,15 +200,16 @@ QueryGroups MakeQueryGroups(const CpfprModel& model, const QuerySample& sample,
           query.weight);
     }
   }
-  return found;
+  return groups;
 }
 
-DesignRates RatesOfGroups(const CpfprModel& model, const QueryGroups& groups,
+DesignRates RatesOfGroups(const CpfprModel& model,
+                          const std::vector<QueryGroup>& groups, size_t step,
                           const ProteusDesign& design,
                           const LayerPlans& plans) {
   const RatedDesign rated(design, plans, model.statistics());
   RateSums sums;
-  for (const QueryGroup& group : groups.groups) {
+  for (const QueryGroup& group : groups) {
     double probability =
         rated.ProbabilityOf(TestedPrefixes{group.lengths, group.tested});
     if (group.is_point) {
@@ -227,7 +218,7 @@ DesignRates RatesOfGroups(const CpfprModel& model, const QueryGroups& groups,
     }
     sums[group.sum].Add({group.weight * probability, group.weight});
   }
-  return RatesFrom(sums, model.points(), groups.step, rated);
+  return RatesFrom(sums, model.points(), step, rated);
 }
 
 DesignRates RatesOfTwoSets(const CpfprModel& model, const QuerySample& sample,

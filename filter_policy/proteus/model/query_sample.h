@@ -53,19 +53,16 @@ struct QueryGroup {
   double weight;
 };
 
-struct QueryGroups {
-  size_t step = 1;
-  std::vector<QueryGroup> groups;
-};
-
 // The groups of a sample of this model for the lengths of a design.
 // REQUIRES: the design has no first set of prefixes
-QueryGroups MakeQueryGroups(const CpfprModel& model, const QuerySample& sample,
-                            const ProteusDesign& design);
+std::vector<QueryGroup> MakeQueryGroups(const CpfprModel& model,
+                                        const QuerySample& sample,
+                                        const ProteusDesign& design);
 
 // The rates of a design, those of CpfprModel::Average but for rounding, from
-// the groups for its lengths.
-DesignRates RatesOfGroups(const CpfprModel& model, const QueryGroups& groups,
+// the groups for its lengths in a sample of every `step`-th query.
+DesignRates RatesOfGroups(const CpfprModel& model,
+                          const std::vector<QueryGroup>& groups, size_t step,
                           const ProteusDesign& design, const LayerPlans& plans);
 
 // The rates of a design of two sets of prefixes. As soon as the rate of all is

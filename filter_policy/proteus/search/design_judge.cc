@@ -111,7 +111,7 @@ bool DesignJudge::Evaluate(uint64_t bytes, size_t num_queries,
   const DesignRates rates =
       design.first_prefix_bits() > 0
           ? RatesOfTwoSets(model_, SampleOf(step), design, plans, most)
-          : RatesOfGroups(model_, GroupsOf(design, step), design, plans);
+          : RatesOfGroups(model_, GroupsOf(design, step), step, design, plans);
   // What kinds of ranges of the prior that differ in their rates cost.
   constexpr double kSpreadCost = 1;
   candidate->fpr = rates.all + Penalty(rates.promised, bytes) +
@@ -156,8 +156,8 @@ const QuerySample& DesignJudge::SampleOf(size_t step) const {
   return found->second;
 }
 
-const QueryGroups& DesignJudge::GroupsOf(const ProteusDesign& design,
-                                         size_t step) const {
+const std::vector<QueryGroup>& DesignJudge::GroupsOf(
+    const ProteusDesign& design, size_t step) const {
   const auto [found, is_new] = groups_.try_emplace(
       {step, design.trie_bits(), design.prefix_bits(), design.stride()});
   if (is_new) found->second = MakeQueryGroups(model_, SampleOf(step), design);

@@ -143,7 +143,8 @@ class DesignJudge {
   }
   // The groups of the model's queries for the lengths of a design, kept for
   // other designs of these lengths.
-  const QueryGroups& GroupsOf(const ProteusDesign& design, size_t step) const;
+  const std::vector<QueryGroup>& GroupsOf(const ProteusDesign& design,
+                                          size_t step) const;
 
   const CpfprModel& model_;
   const KeyStatistics& statistics_;
@@ -156,7 +157,7 @@ class DesignJudge {
       tries_;
   mutable std::map<size_t, QuerySample> samples_;  // by step
   // Keyed by step and lengths.
-  mutable std::map<std::array<size_t, 4>, QueryGroups> groups_;
+  mutable std::map<std::array<size_t, 4>, std::vector<QueryGroup>> groups_;
 };
 
 // At most `most` lengths of prefixes, evenly spread from `first` to `last`.

@@ -166,6 +166,7 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space, uint64_t bytes,
   constexpr double kOfPromise[] = {0.5, 0.6, 0.7, 0.8, 0.9, 1.1, 1.2};
   // The most that the set of whole keys may take.
   const uint64_t most_for_keys = bytes - bytes / 4;
+  const double promised_rate = judge_.PromisedRate(promising_);
   const CpfprModel ranges = model_.Ranges();
   std::vector<DesignCandidate> found;
   for (AmqKind kind : kinds_) {
@@ -173,8 +174,10 @@ ProteusDesign DesignSearch::ChooseBesideKeys(DesignSpace space, uint64_t bytes,
     search.allow_key_sets_ = false;
     search.allow_two_sets_ = false;
     const uint64_t promised =
-        LeastBytes(kind, statistics_.num_keys(),
-                   judge_.PromisedRate(promising_), most_for_keys);
+        FirstWhere(0, most_for_keys, [&](uint64_t key_bytes) {
+          return PlanAmq(kind, statistics_.num_keys(), key_bytes)
+                     .false_positive_rate <= promised_rate;
+        });
     found.push_back(BesideKeys(search, space, promised, bytes, allow_tries));
     if (model_.num_samples() == 0) continue;
     const DesignCandidate first = found.back();
