@@ -1,80 +1,175 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The functions of approximate_count.h, may_exist.h, sst_file_filter.h and
-//  search_bounds.h.
+//  The functions of may_exist.h, sst_file_filter.h and search_bounds.h.
 
 #include <algorithm>
 #include <memory>
+#include <string>
 
-#include "plugin/approximate_count.h"
-#include "plugin/facts.h"
 #include "plugin/may_exist.h"
 #include "plugin/search_bounds.h"
 #include "plugin/sst_file_filter.h"
-#include "table/count_and_exist.h"
+#include "table/at_work.h"
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/block_based_file.h"
+#include "table/seek/seek_decision.h"
 #include "table/seek/thread_bounds.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-Status ApproximateCount(DB* db, const ReadOptions& read_options,
-                        ColumnFamilyHandle* column_family,
-                        const RangePtr& range, CountResult* result) {
-  *result = CountResult();
-  Status s = RequireProteanTable("ApproximateCount", db, column_family);
-  if (!s.ok()) return s;
+// ---- Existence check ----
 
-  CountTotals totals;
-  s = CountKeysInRange(db, read_options, column_family, range.start,
-                       range.limit, &totals);
-  result->count = totals.in_files + totals.in_memtables;
-  result->in_memtables = totals.in_memtables;
-  result->sorted_runs = totals.sorted_runs;
-  result->files = totals.files;
-  result->files_scanned = totals.files_scanned;
-  result->files_estimated = totals.files_estimated;
-  result->deletions = totals.deletions;
-  result->deletions_left_out = totals.deletions_left_out;
-  result->unsure = totals.unsure;
-  return s;
+namespace {
+
+// Returns true if the start of a range, without a timestamp, is not below its
+// limit: nothing lies in it.
+bool IsEmptyRange(const RangePtr& range, const Comparator& order) {
+  return range.start != nullptr && range.limit != nullptr &&
+         order.CompareWithoutTimestamp(*range.start, /*a_has_ts=*/false,
+                                       *range.limit, /*b_has_ts=*/false) >= 0;
 }
 
-Record RecordOf(const CountResult& count) {
-  Record record;
-  record.Add("count", count.count);
-  record.Add("in_memtables", count.in_memtables);
-  record.Add("sorted_runs", count.sorted_runs);
-  record.Add("files", count.files);
-  record.Add("files_scanned", count.files_scanned);
-  record.Add("files_estimated", count.files_estimated);
-  record.Add("deletions", count.deletions);
-  record.Add("deletions_left_out", count.deletions_left_out);
-  record.Add("unsure", count.unsure);
-  record.Add("is_exact", count.IsExact());
-  return record;
+// Whether keys or ranges may exist. RocksDB seeks or gets as ever, over
+// memtables, files, range deletions and snapshots. What it finds itself is in
+// the memtables.
+struct ExistenceCheck final : AtWork {
+  ExistenceCheck() : AtWork(/*in_gets=*/true) {}
+
+  InternalIterator* NewIterator(FilteredFile* file,
+                                const ReadOptions& read_options,
+                                Arena* arena) override;
+
+  // The end of the range that is being asked for, or nullptr.
+  const Slice* limit = nullptr;
+  // Whether any file may hold a key in the range.
+  bool file_may_match = false;
+};
+
+// Finds no key, but tells the check whether a search might find one.
+class ExistenceIterator final : public FindsNothing {
+ public:
+  ExistenceIterator(ExistenceCheck* check, const FilteredFile& file,
+                    const ReadOptions& read_options)
+      : check_(check), file_(file), read_options_(read_options) {}
+
+  void Seek(const Slice& target) override {
+    const Slice lo = file_.UserKey(target);
+    Ask(&lo);
+  }
+  // The search begins with the file, or has come from the one before.
+  void SeekToFirst() override { Ask(nullptr); }
+  IterBoundCheck UpperBoundCheckResult() override { return bound_check_; }
+
+ private:
+  // Asks whether the file may have a value from `lo` on, or from its first key
+  // on if that is nullptr, below the limit.
+  void Ask(const Slice* lo) {
+    // Nothing more is to be learned in this run.
+    bound_check_ = IterBoundCheck::kOutOfBound;
+    if (check_->file_may_match) return;
+    FilterView view;
+    const FileRangeFilter* const filter =
+        file_.GetRangeFilter(AskedFor::kClosedSeek, read_options_,
+                             TableReaderCaller::kUserIterator, &view);
+    const Slice* const limit = check_->limit;
+    SeekDecision decision;
+    if (filter != nullptr && limit != nullptr) {
+      decision = lo == nullptr
+                     ? DecideSeekToFirst(*filter, *limit)
+                     : DecideSeek(*filter, *lo, limit, Waiting::kForbidden,
+                                  /*marker=*/nullptr);
+    } else if (filter != nullptr && lo != nullptr &&
+               !filter->MayHaveKeyAtOrAbove(*lo)) {
+      decision = SeekDecision::Empty();
+    }
+    if (decision.action == SeekDecision::kRead && limit != nullptr &&
+        HoldsNoValue(lo == nullptr ? Slice() : *lo, *limit)) {
+      decision = SeekDecision::Empty();
+    }
+    check_->file_may_match = decision.action != SeekDecision::kEmpty;
+    if (!check_->file_may_match && !decision.has_key_beyond) {
+      bound_check_ = IterBoundCheck::kUnknown;
+    }
+  }
+
+  // Returns true if the file has no key, or deletions only, in [lo, limit).
+  bool HoldsNoValue(const Slice& lo, const Slice& limit) const {
+    std::string next;
+    return file_.IsKnownEmpty(lo, limit) ||
+           (file_.deletions() != nullptr &&
+            !NextValue(/*filter=*/nullptr, file_.deletions(), /*position=*/lo,
+                       /*from=*/lo, &limit, &next));
+  }
+
+  ExistenceCheck* const check_;
+  const FilteredFile& file_;
+  const ReadOptions& read_options_;
+  IterBoundCheck bound_check_ = IterBoundCheck::kUnknown;
+};
+
+InternalIterator* ExistenceCheck::NewIterator(FilteredFile* file,
+                                              const ReadOptions& read_options,
+                                              Arena* arena) {
+  return NewIn<ExistenceIterator>(arena, this, *file, read_options);
 }
 
-// ---- May exist ----
+}  // namespace
 
 Status KeysMayExist(DB* db, const ReadOptions& read_options,
                     ColumnFamilyHandle* column_family, size_t num_keys,
                     const Slice* keys, bool* may_exist) {
   std::fill_n(may_exist, num_keys, true);
-  const Status s = RequireProteanTable("KeysMayExist", db, column_family);
-  return s.ok() ? CheckKeysExist(db, read_options, column_family, num_keys,
-                                 keys, may_exist)
-                : s;
+  Status s = RequireProteanTable("KeysMayExist", db, column_family);
+  if (!s.ok()) return s;
+  ExistenceCheck check;
+  for (size_t i = 0; i < num_keys; i++) {
+    PinnableSlice value;
+    s = db->Get(read_options, column_family, keys[i], &value);
+    if (s.IsNotFound()) {
+      may_exist[i] = false;
+    } else if (!s.ok() && !s.IsIncomplete()) {
+      return s;
+    }
+  }
+  return Status::OK();
 }
 
 Status RangesMayExist(DB* db, const ReadOptions& read_options,
                       ColumnFamilyHandle* column_family, size_t num_ranges,
                       const RangePtr* ranges, bool* may_exist) {
   std::fill_n(may_exist, num_ranges, true);
-  const Status s = RequireProteanTable("RangesMayExist", db, column_family);
-  return s.ok() ? CheckRangesExist(db, read_options, column_family, num_ranges,
-                                   ranges, may_exist)
-                : s;
+  Status s = RequireProteanTable("RangesMayExist", db, column_family);
+  if (!s.ok()) return s;
+  ExistenceCheck check;
+  ReadOptions options = WithoutBounds(read_options);
+  const Comparator& order = *column_family->GetComparator();
+  Slice bound;                             // of the iterator with a limit
+  std::unique_ptr<Iterator> iterators[2];  // without a limit, and with one
+  for (size_t i = 0; i < num_ranges; i++) {
+    const auto& [start, limit] = ranges[i];
+    if (IsEmptyRange(ranges[i], order)) {
+      may_exist[i] = false;
+      continue;
+    }
+    if (limit != nullptr) bound = *limit;
+    check.limit = limit == nullptr ? nullptr : &bound;
+    check.file_may_match = false;
+    std::unique_ptr<Iterator>& it = iterators[limit == nullptr ? 0 : 1];
+    if (it == nullptr) {
+      options.iterate_upper_bound = check.limit;
+      it.reset(db->NewIterator(options, column_family));
+    }
+    if (start == nullptr) {
+      it->SeekToFirst();
+    } else {
+      it->Seek(*start);
+    }
+    // The read tier may forbid to open a file, which may hold anything then.
+    s = it->status();
+    may_exist[i] = !s.ok() || it->Valid() || check.file_may_match;
+    if (!s.ok() && !s.IsIncomplete()) return s;
+  }
+  return Status::OK();
 }
 
 // ---- Sst file filter ----

@@ -10,7 +10,7 @@
 //
 //  MultiGet leaves all but the counting to the table. Only iterators for users
 //  are wrapped (protean_table_iterator.h), or replaced while keys are being
-//  counted, or an existence check asks the filters alone (count_and_exist.h).
+//  counted, or an existence check asks the filters alone (at_work.h).
 //
 //  If the policy uses sample queries, the queries that find nothing in this
 //  file are sampled: its filter should deny them, or the one that it gets when
@@ -27,7 +27,7 @@
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"
-#include "table/count_and_exist.h"
+#include "table/at_work.h"
 #include "table/filtered_file.h"
 #include "table/protean_table_iterator.h"
 #include "table/rocksdb_internals/versions.h"
@@ -47,9 +47,9 @@ class ProteanTableReader : public TableReader, public FilteredFile {
     skip_filters = Skips(skip_filters);
     if (caller == TableReaderCaller::kUserIterator ||
         caller == TableReaderCaller::kSSTFileReader) {
-      InternalIterator* const at_work =
-          NewIteratorAtWork(this, read_options, arena);
-      if (at_work != nullptr) return at_work;
+      if (AtWork::current != nullptr) {
+        return AtWork::current->NewIterator(this, read_options, arena);
+      }
       const bool is_asked =
           !skip_filters && IsOn() && (has_range_filter() || queue() != nullptr);
       // Where scans may skip deletions, all files of a search are part of it:
@@ -69,7 +69,7 @@ class ProteanTableReader : public TableReader, public FilteredFile {
              GetContext* get_context, const SliceTransform* prefix_extractor,
              bool skip_filters) override {
     skip_filters = Skips(skip_filters);
-    if (at_work<ExistenceCheck> != nullptr) {
+    if (AtWork::current != nullptr && AtWork::current->asks_in_gets) {
       return GetExistence(read_options, key, get_context, prefix_extractor,
                           skip_filters);
     }
@@ -244,8 +244,7 @@ class ProteanTableReader : public TableReader, public FilteredFile {
   }
   bool IsSampled() const { return queue() != nullptr && IsOn(); }
 
-  // What Get does while an ExistenceCheck is at work: Incomplete if the file
-  // may hold the key.
+  // What Get does for an AtWork: Incomplete if the file may hold the key.
   [[gnu::noinline]] Status GetExistence(const ReadOptions& read_options,
                                         const Slice& internal_key,
                                         GetContext* get_context,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "table/count_and_exist.h"
+#include "plugin/approximate_count.h"
 
 #include <algorithm>
 #include <memory>
@@ -9,175 +9,13 @@
 #include <string>
 
 #include "db/dbformat.h"
+#include "plugin/facts.h"
 #include "rocksdb/table_properties.h"
-#include "table/filtered_file.h"
+#include "table/at_work.h"
+#include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/handles.h"
-#include "table/seek/seek_decision.h"
-#include "util/defer.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-namespace {
-
-// An iterator that finds no key, wherever it goes forward.
-class FindsNothing : public InternalIterator {
- public:
-  void SeekForPrev(const Slice& /*target*/) final {}
-  void SeekToLast() final {}
-  bool Valid() const final { return false; }
-  void Next() final {}
-  void Prev() final {}
-  Slice key() const final { return Slice(); }
-  Slice value() const final { return Slice(); }
-  Status status() const final { return status_; }
-
- protected:
-  Status status_;
-};
-
-// For iterators that may go to any key.
-ReadOptions WithoutBounds(const ReadOptions& read_options) {
-  ReadOptions options = read_options;
-  options.iterate_lower_bound = nullptr;
-  options.iterate_upper_bound = nullptr;
-  options.total_order_seek = true;
-  options.prefix_same_as_start = false;
-  options.auto_prefix_mode = false;
-  options.async_io = false;
-  options.tailing = false;
-  return options;
-}
-
-}  // namespace
-
-// ---- Existence check ----
-
-struct ExistenceCheck {
-  // The end of the range that is being asked for, or nullptr.
-  const Slice* limit = nullptr;
-  // Whether any file may hold a key in the range.
-  bool file_may_match = false;
-};
-
-namespace {
-
-// Finds no key, but tells the check whether a search might find one.
-class ExistenceIterator final : public FindsNothing {
- public:
-  ExistenceIterator(ExistenceCheck* check, const FilteredFile& file,
-                    const ReadOptions& read_options)
-      : check_(check), file_(file), read_options_(read_options) {}
-
-  void Seek(const Slice& target) override {
-    const Slice lo = file_.UserKey(target);
-    Ask(&lo);
-  }
-  // The search begins with the file, or has come from the one before.
-  void SeekToFirst() override { Ask(nullptr); }
-  IterBoundCheck UpperBoundCheckResult() override { return bound_check_; }
-
- private:
-  // Asks whether the file may have a value from `lo` on, or from its first key
-  // on if that is nullptr, below the limit.
-  void Ask(const Slice* lo) {
-    // Nothing more is to be learned in this run.
-    bound_check_ = IterBoundCheck::kOutOfBound;
-    if (check_->file_may_match) return;
-    FilterView view;
-    const FileRangeFilter* const filter =
-        file_.GetRangeFilter(AskedFor::kClosedSeek, read_options_,
-                             TableReaderCaller::kUserIterator, &view);
-    const Slice* const limit = check_->limit;
-    SeekDecision decision;
-    if (filter != nullptr && limit != nullptr) {
-      decision = lo == nullptr
-                     ? DecideSeekToFirst(*filter, *limit)
-                     : DecideSeek(*filter, *lo, limit, Waiting::kForbidden,
-                                  /*marker=*/nullptr);
-    } else if (filter != nullptr && lo != nullptr &&
-               !filter->MayHaveKeyAtOrAbove(*lo)) {
-      decision = SeekDecision::Empty();
-    }
-    if (decision.action == SeekDecision::kRead && limit != nullptr &&
-        HoldsNoValue(lo == nullptr ? Slice() : *lo, *limit)) {
-      decision = SeekDecision::Empty();
-    }
-    check_->file_may_match = decision.action != SeekDecision::kEmpty;
-    if (!check_->file_may_match && !decision.has_key_beyond) {
-      bound_check_ = IterBoundCheck::kUnknown;
-    }
-  }
-
-  // Returns true if the file has no key, or deletions only, in [lo, limit).
-  bool HoldsNoValue(const Slice& lo, const Slice& limit) const {
-    std::string next;
-    return file_.IsKnownEmpty(lo, limit) ||
-           (file_.deletions() != nullptr &&
-            !NextValue(/*filter=*/nullptr, file_.deletions(), /*position=*/lo,
-                       /*from=*/lo, &limit, &next));
-  }
-
-  ExistenceCheck* const check_;
-  const FilteredFile& file_;
-  const ReadOptions& read_options_;
-  IterBoundCheck bound_check_ = IterBoundCheck::kUnknown;
-};
-
-}  // namespace
-
-Status CheckRangesExist(DB* db, const ReadOptions& read_options,
-                        ColumnFamilyHandle* column_family, size_t num_ranges,
-                        const RangePtr* ranges, bool* may_exist) {
-  ExistenceCheck check;
-  const SaveAndRestore<ExistenceCheck*> scope(&at_work<ExistenceCheck>, &check);
-  ReadOptions options = WithoutBounds(read_options);
-  const Comparator& order = *column_family->GetComparator();
-  Slice bound;                             // of the iterator with a limit
-  std::unique_ptr<Iterator> iterators[2];  // without a limit, and with one
-  for (size_t i = 0; i < num_ranges; i++) {
-    const auto& [start, limit] = ranges[i];
-    if (IsEmptyRange(ranges[i], order)) {
-      may_exist[i] = false;
-      continue;
-    }
-    if (limit != nullptr) bound = *limit;
-    check = {limit == nullptr ? nullptr : &bound};
-    std::unique_ptr<Iterator>& it = iterators[limit == nullptr ? 0 : 1];
-    if (it == nullptr) {
-      options.iterate_upper_bound = check.limit;
-      it.reset(db->NewIterator(options, column_family));
-    }
-    if (start == nullptr) {
-      it->SeekToFirst();
-    } else {
-      it->Seek(*start);
-    }
-    // The read tier may forbid to open a file, which may hold anything then.
-    const Status s = it->status();
-    may_exist[i] = !s.ok() || it->Valid() || check.file_may_match;
-    if (!s.ok() && !s.IsIncomplete()) return s;
-  }
-  return Status::OK();
-}
-
-Status CheckKeysExist(DB* db, const ReadOptions& read_options,
-                      ColumnFamilyHandle* column_family, size_t num_keys,
-                      const Slice* keys, bool* may_exist) {
-  ExistenceCheck check;
-  const SaveAndRestore<ExistenceCheck*> scope(&at_work<ExistenceCheck>, &check);
-  for (size_t i = 0; i < num_keys; i++) {
-    PinnableSlice value;
-    const Status s = db->Get(read_options, column_family, keys[i], &value);
-    if (s.IsNotFound()) {
-      may_exist[i] = false;
-    } else if (!s.ok() && !s.IsIncomplete()) {
-      return s;
-    }
-  }
-  return Status::OK();
-}
-
-// ---- Range counter ----
 
 namespace {
 
@@ -210,21 +48,32 @@ bool StringAbove(const FileRangeFilter& filter, std::string* above) {
   return !filter.HasKeys() || !filter.MayHaveKeyAtOrAbove(*above);
 }
 
-}  // namespace
-
-// The search, and what it has counted.
-struct RangeCounter {
+// The search, and what it has counted (docs/internals/reads.md#counting).
+struct RangeCounter final : AtWork {
   // The smallest or the largest key of a file, or its beginning.
   struct EndKey {
     std::string key;
     bool is_whole;
   };
 
+  RangeCounter(const RangePtr& range, const ReadOptions& file_options,
+               const Comparator* order, CountResult* its_result)
+      : AtWork(/*in_gets=*/false),
+        start(range.start),
+        limit(range.limit),
+        options(file_options),
+        comparator(order),
+        result(its_result) {}
+
+  InternalIterator* NewIterator(FilteredFile* file,
+                                const ReadOptions& read_options,
+                                Arena* arena) override;
+
   const Slice* const start;
   const Slice* const limit;
   const ReadOptions& options;  // without bounds
   const Comparator* const comparator;
-  CountTotals* const totals;
+  CountResult* const result;
   // Whether the search only goes to the first file of each run. Without a
   // start, these files are found first.
   bool lists_first_files = false;
@@ -258,15 +107,15 @@ struct RangeCounter {
         if (count > 0 && first->key == run_end->key && is_in_range) count--;
       } else if (Slice(first->key).starts_with(run_end->key) ||
                  Slice(run_end->key).starts_with(first->key)) {
-        totals->unsure = true;
+        result->unsure = true;
       }
     }
     run_end = std::move(last);
-    totals->files++;
-    totals->in_files += count;
+    result->files++;
+    result->count += count;
     if (count > 0 && run_is_new) {
       run_is_new = false;
-      totals->sorted_runs++;
+      result->sorted_runs++;
     }
   }
   // Goes to the keys of the memtables, which are counted, and has the files
@@ -287,18 +136,17 @@ struct RangeCounter {
           ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size());
       if (!IsBeforeLimit(key)) break;
       const bool deleted = IsDeletion(ExtractValueType(it->key()));
-      if (deleted) totals->deletions++;
+      if (deleted) result->deletions++;
       // The newest entry of a key comes first.
       if (first || key != last) {
         first = false;
         last.assign(key.data(), key.size());
-        if (!deleted) totals->in_memtables++;
+        if (!deleted) result->in_memtables++;
       }
     }
+    result->count += result->in_memtables;
   }
 };
-
-namespace {
 
 // Finds no key, but counts those that a search would find.
 class CountingIterator final : public FindsNothing {
@@ -336,15 +184,15 @@ class CountingIterator final : public FindsNothing {
     uint64_t count = 0;
     if (!CountByFilter(lo == nullptr ? Slice() : *lo, &count) && status_.ok()) {
       if (CountByIndex(lo, &count)) {
-        counter_->totals->files_estimated++;
+        counter_->result->files_estimated++;
       } else if (status_.ok()) {
-        counter_->totals->files_scanned++;
+        counter_->result->files_scanned++;
         CountByScan(lo, &count);
       }
     }
     if (!status_.ok()) return;
     LeaveOutDeletions(lo, &count);
-    counter_->totals->deletions += file_->file().properties()->num_deletions;
+    counter_->result->deletions += file_->file().properties()->num_deletions;
     counter_->AddFile(count, first_, std::move(last_));
   }
 
@@ -439,7 +287,7 @@ class CountingIterator final : public FindsNothing {
       deletions += stretch.deletions;
     }
     *count -= std::min(*count, deletions);
-    counter_->totals->deletions_left_out += deletions;
+    counter_->result->deletions_left_out += deletions;
   }
 
   // Returns true if the first key at or above a bound begins with the first
@@ -474,45 +322,53 @@ class CountingIterator final : public FindsNothing {
   std::optional<RangeCounter::EndKey> last_;
 };
 
+InternalIterator* RangeCounter::NewIterator(FilteredFile* file,
+                                            const ReadOptions& /*options*/,
+                                            Arena* arena) {
+  return NewIn<CountingIterator>(arena, this, file);
+}
+
 }  // namespace
 
-Status CountKeysInRange(DB* db, const ReadOptions& read_options,
-                        ColumnFamilyHandle* column_family, const Slice* start,
-                        const Slice* limit, CountTotals* totals) {
-  const Status s = CheckOptions(read_options);
+Status ApproximateCount(DB* db, const ReadOptions& read_options,
+                        ColumnFamilyHandle* column_family,
+                        const RangePtr& range, CountResult* result) {
+  *result = CountResult();
+  Status s = RequireProteanTable("ApproximateCount", db, column_family);
+  if (s.ok()) s = CheckOptions(read_options);
   if (!s.ok()) return s;
   // For files and memtables alike. What is deleted in ranges is counted.
   ReadOptions file_options = WithoutBounds(read_options);
   file_options.ignore_range_deletions = true;
   ReadOptions options = file_options;
-  options.iterate_upper_bound = limit;
-  RangeCounter counter{start, limit, file_options,
-                       column_family->GetComparator(), totals};
+  options.iterate_upper_bound = range.limit;
+  RangeCounter counter(range, file_options, column_family->GetComparator(),
+                       result);
 
   // The iterator keeps the version, from which all is counted.
   ColumnFamilyVersion version(db, column_family);
   Arena arena;
-  const SaveAndRestore<RangeCounter*> scope(&at_work<RangeCounter>, &counter);
   const ScopedArenaPtr<InternalIterator> it(
       version.NewIterator(options, &arena));
   counter.Count(it.get());
-  totals->deletions += version.RangeDeletions();
-  if (version.MayHoldUncommitted()) totals->unsure = true;
+  result->deletions += version.RangeDeletions();
+  if (version.MayHoldUncommitted()) result->unsure = true;
   return it->status();
 }
 
-// ---- Iterators of both ----
-
-InternalIterator* NewIteratorAtWork(FilteredFile* file,
-                                    const ReadOptions& read_options,
-                                    Arena* arena) {
-  if (auto* const counter = at_work<RangeCounter>) {
-    return NewIn<CountingIterator>(arena, counter, file);
-  }
-  if (auto* const check = at_work<ExistenceCheck>) {
-    return NewIn<ExistenceIterator>(arena, check, *file, read_options);
-  }
-  return nullptr;
+Record RecordOf(const CountResult& count) {
+  Record record;
+  record.Add("count", count.count);
+  record.Add("in_memtables", count.in_memtables);
+  record.Add("sorted_runs", count.sorted_runs);
+  record.Add("files", count.files);
+  record.Add("files_scanned", count.files_scanned);
+  record.Add("files_estimated", count.files_estimated);
+  record.Add("deletions", count.deletions);
+  record.Add("deletions_left_out", count.deletions_left_out);
+  record.Add("unsure", count.unsure);
+  record.Add("is_exact", count.IsExact());
+  return record;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean
