@@ -30,6 +30,8 @@ scripts/setup.sh
 # Debian 12 has the project's version of clang-format. With that, doxygen takes 12 MB more; by itself it would take 66.
 install_optional clang-format-14
 if is_installed clang-format-14; then install_optional doxygen; fi
+# The other compiler that Protean is for.
+install_optional clang-14
 # The benchmark of ordered indexes needs them.
 install_optional libabsl-dev libjudy-dev
 if is_installed libabsl-dev && is_installed libjudy-dev; then
