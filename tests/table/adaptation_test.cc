@@ -46,8 +46,6 @@ class AdaptationTest : public RefreshTest {
   }
 };
 
-}  // namespace
-
 TEST_F(AdaptationTest, FiltersFollowTheQueries) {
   // The filters are designed from the keys alone.
   EXPECT_LT(RateInDB(Anywhere(/*close=*/false, 1)), 0.5);
@@ -86,8 +84,6 @@ TEST_F(AdaptationTest, OneLineInTheLogForEachFile) {
 
 // ---- Designs that are kept from file to file ----
 
-namespace {
-
 // A DB whose every flush writes other keys into a file of level 0.
 class KeptDesignsTest : public RefreshTest {
  protected:
@@ -122,8 +118,6 @@ class KeptDesignsTest : public RefreshTest {
 
   Rng random_{17};
 };
-
-}  // namespace
 
 TEST_F(KeptDesignsTest, AShiftOfKeysOrSamplesIsSearchedFor) {
   const auto expect = [&](size_t num_searched, size_t num_kept) {
@@ -195,8 +189,6 @@ TEST_F(KeptDesignsTest, ColumnFamiliesAreApart) {
 }
 
 // ---- What reads cost ----
-
-namespace {
 
 class DesignEconomyTest : public RefreshTest {
  protected:
@@ -281,8 +273,6 @@ class ReadPriceTest : public DesignEconomyTest {
   }
   std::set<std::string> Prices() const { return Properties(kPriceProperty); }
 };
-
-}  // namespace
 
 TEST_F(ReadPriceTest, CachedReadsMakeCheapDesigns) {
   FillWithCache(kLarge);
@@ -397,8 +387,6 @@ TEST_F(ReadPriceTest, AnOptionPinsThePrice) {
 
 // ---- How many queries there are ----
 
-namespace {
-
 class QueryDemandDBTest : public DesignEconomyTest {
  protected:
   QueryDemandDBTest()
@@ -420,8 +408,6 @@ class QueryDemandDBTest : public DesignEconomyTest {
     EXPECT_EQ(std::set<std::string>{""}, Properties(kQueriesPerKeyProperty));
   }
 };
-
-}  // namespace
 
 TEST_F(QueryDemandDBTest, WritingAloneMakesFiltersThatAreBuiltFast) {
   options_.target_file_size_base = 64 << 20;
@@ -480,5 +466,7 @@ TEST_F(QueryDemandDBTest, AnOptionSetsIt) {
                   {});
   }
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

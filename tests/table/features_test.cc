@@ -49,11 +49,7 @@ std::string RandomCase(std::string s, Random* rnd) {
   return s;
 }
 
-}  // namespace
-
 // ---- Settings ----
-
-namespace {
 
 // What is set beside the options of every feature test, and tickers that must
 // count then.
@@ -135,8 +131,6 @@ bool HasDirectReads() {
   EXPECT_OK(Env::Default()->DeleteFile(probe));
   return s.ok();
 }
-
-}  // namespace
 
 class TuningTest : public FeatureTest {
  protected:
@@ -642,5 +636,7 @@ TEST_P(InstancesTest, Verification) {
   EXPECT_GE(sizes[TwinDB::kProtean], sizes[TwinDB::kPlain]);
   EXPECT_LE(sizes[TwinDB::kProtean], 2 * sizes[TwinDB::kPlain]);
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

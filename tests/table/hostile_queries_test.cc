@@ -104,8 +104,6 @@ class HostileQueriesTest : public testing::Test {
   Random random_{2};
 };
 
-}  // namespace
-
 TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
   // A limit far beyond what chance explains. With two layers, a find has passed
   // the first one, which lets it through again if it is a trie.
@@ -196,8 +194,6 @@ TEST_F(HostileQueriesTest, FilesOfDifferentSaltsInOneDB) {
     }
   }
 }
-
-namespace {
 
 constexpr size_t kQueries = 1'000'000;
 // Queries of RateOf for each key.
@@ -355,8 +351,6 @@ class SiphoningTest : public testing::Test {
   }
 };
 
-}  // namespace
-
 TEST_F(SiphoningTest, TriesGiveAwayPrefixes) {
   AttackEach({Policy("surf:0:0"), Policy("surf:0:8"),
               Taught("proteus:14, long scans", 3, false)},
@@ -409,8 +403,6 @@ TEST_F(SiphoningTest, WhatPointsShareMakesNoDifference) {
   }
 }
 
-namespace {
-
 struct DigestCase {
   const char* policy;
   const char* table;
@@ -450,8 +442,6 @@ class HashOnceTest : public OwnDBTest {
     return DigestMemory::Computed() - before;
   }
 };
-
-}  // namespace
 
 TEST_F(HashOnceTest, OneDigestOfALookup) {
   const std::string keys =
@@ -494,5 +484,7 @@ TEST_F(HashOnceTest, OneDigestOfALookup) {
     }
   }
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

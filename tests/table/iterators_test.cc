@@ -17,6 +17,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+namespace {
+
 class IteratorsTest : public FeatureTest {};
 PROTEAN_FEATURE_TEST(IteratorsTest);
 
@@ -251,8 +253,6 @@ TEST_P(CrossFamilyTest, IteratorsOfEveryKind) {
 // What files that wait for each other cost, and that a search comes to an end
 // wherever they wait.
 
-namespace {
-
 // A DB of sorted runs, and what is in it.
 class OpenSeeksTest : public OwnDBTest {
  protected:
@@ -304,8 +304,6 @@ class OpenSeeksTest : public OwnDBTest {
 };
 
 constexpr char kSmallCache[] = ";block_cache=8K";
-
-}  // namespace
 
 // Filters of sets do not know where the next key is, but that there is none up
 // to the key of another file; even better after a lesson.
@@ -377,8 +375,6 @@ TEST_F(OpenSeeksTest, FiltersThatAreSlowAreAskedForReadsFromDisk) {
 
 // ---- Memory ----
 
-namespace {
-
 // An arena grows by 4 KB. With few files, that hides what an iterator takes.
 constexpr uint64_t kFiles = 40;
 constexpr uint64_t kKeysPerFile = 1000;
@@ -427,15 +423,11 @@ TEST_F(IteratorMemoryTest, IsLittleMoreThanStocks) {
   }
 }
 
-}  // namespace
-
 // ---- Table readers ----
 
 // Iterators as RocksDB may call them, but does not in every version, or only
 // from its tools: step by step without results, and what is the block-based
 // table's.
-
-namespace {
 
 class TableReaderTest : public ::testing::Test {
  protected:
@@ -499,8 +491,6 @@ void ExpectSame(const InternalIterator& expected, const InternalIterator& it) {
   EXPECT_EQ(expected.user_key(), it.user_key());
   EXPECT_EQ(expected.value(), it.value());
 }
-
-}  // namespace
 
 // A marker is passed by in both directions, and no key is lost.
 TEST_F(TableReaderTest, StepsFromMarkers) {
@@ -582,5 +572,7 @@ TEST_F(TableReaderTest, LeavesTheRestToTheTable) {
   ExpectHas(ContentsOf(dump), {"Index Details"});
   EXPECT_OK(Env::Default()->DeleteFile(dump));
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

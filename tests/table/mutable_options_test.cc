@@ -82,8 +82,6 @@ class MutableOptionsTest : public OwnDBTest {
   }
 };
 
-}  // namespace
-
 TEST_F(MutableOptionsTest, OptionsOfAPolicy) {
   OpenWith(
       "{id=protean.Proteus;bits_per_key=10;"
@@ -275,8 +273,6 @@ TEST_F(MutableOptionsTest, TextLeadsBackToTheBlockBasedTable) {
 
 // ---- A filter policy for each level ----
 
-namespace {
-
 class LevelsPolicyTest : public OwnDBTest {
  protected:
   LevelsPolicyTest() : OwnDBTest(Options()) {
@@ -336,8 +332,6 @@ class LevelsPolicyTest : public OwnDBTest {
 
   static constexpr int kKeys = 3000;
 };
-
-}  // namespace
 
 TEST_F(LevelsPolicyTest, EachLevelHasItsPolicy) {
   auto policies = PoliciesWith("levels:bloomfilter:10,surf:0:8,proteus:16");
@@ -469,5 +463,7 @@ TEST_F(LevelsPolicyTest, InRocksDBsOwnTable) {
   FillLevels();
   ExpectFilteredGets();
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

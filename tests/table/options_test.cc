@@ -64,8 +64,6 @@ class OptionsTest : public OwnDBTest {
   }
 };
 
-}  // namespace
-
 // No filter policy means no filter, as in RocksDB's own table, in text and in
 // code, and in the OPTIONS file.
 TEST_F(OptionsTest, WithoutAPolicy) {
@@ -147,8 +145,6 @@ TEST_F(OptionsTest, BadPoliciesAreRefused) {
   ExpectRefused(TryOpen(), {"real_suffix_bits", "40", "0 to 32"});
 }
 
-namespace {
-
 // A policy that a program has created and not registered by its name.
 class PolicyOfProgram : public FilterPolicy {
  public:
@@ -166,8 +162,6 @@ class PolicyOfProgram : public FilterPolicy {
  private:
   const char* const name_;
 };
-
-}  // namespace
 
 TEST_F(OptionsTest, PoliciesOfThePrograms) {
   for (const bool in_constructor : {true, false}) {
@@ -298,8 +292,6 @@ TEST_F(OptionsTest, CloneKeepsItsOwnOptions) {
 
 // ---- Proteus, 1PBF and 2PBF ----
 
-namespace {
-
 struct Names {
   const char* short_name;
   DesignSpace space;
@@ -344,8 +336,6 @@ class ProteusOptionsTest : public OptionsTest,
 
   const std::string file_ = path_ + "_queries";
 };
-
-}  // namespace
 
 INSTANTIATE_TEST_SUITE_P(
     Policies, ProteusOptionsTest,
@@ -594,5 +584,7 @@ TEST_P(ProteusOptionsTest, BadFilesKeepNoDBClosed) {
     }
   }
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

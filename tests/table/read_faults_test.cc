@@ -270,8 +270,6 @@ void PrintTo(const Keeping& keeping, std::ostream* out) {
   *out << keeping.name;
 }
 
-}  // namespace
-
 TEST_P(ReadFaultsOfKeepingTest, EveryPartInEveryWay) {
   std::map<std::string, std::string> of_stock;
   ASSERT_NO_FATAL_FAILURE(Fill(kStock, GetParam()));
@@ -326,8 +324,6 @@ INSTANTIATE_TEST_SUITE_P(Keepings, ReadFaultsOfKeepingTest,
                            std::replace(name.begin(), name.end(), ' ', '_');
                            return name;
                          });
-
-namespace {
 
 // Filters of which every query reads a part.
 constexpr Keeping kUncachedParts = {
@@ -412,8 +408,6 @@ class OnePartTest : public ReadFaultsTest {
   std::string part_end_;
 };
 
-}  // namespace
-
 // For as long as one part cannot be read, its keys may be there. The other
 // parts filter, and the log says so once. Without the directory, there is no
 // filter until the file is opened again.
@@ -484,6 +478,8 @@ TEST_F(ReadFaultsTest, Random) {
     }
   });
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean
 

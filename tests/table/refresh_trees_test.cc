@@ -15,6 +15,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
+namespace {
+
 // ---- Trees ----
 
 // Overlapping files keep their levels, and their order in level 0; deletions
@@ -172,8 +174,6 @@ TEST_F(RefreshTest, FilesThatAreGone) {
   ExpectAllKeys();
 }
 
-namespace {
-
 // Blocks the first compaction until it is told to continue.
 class HoldCompaction : public EventListener {
  public:
@@ -187,8 +187,6 @@ class HoldCompaction : public EventListener {
   Event begun;
   Event may_go_on;
 };
-
-}  // namespace
 
 TEST_F(RefreshTest, FilesThatAreBeingCompacted) {
   FillForWide();
@@ -401,8 +399,6 @@ TEST_F(RefreshTest, InstancesThatOnlyRead) {
 
 // ---- RewriteFile ----
 
-namespace {
-
 // Runs `before` once, between the look at the tree and the first compaction.
 class RacingDB : public StackableDB {
  public:
@@ -433,8 +429,6 @@ class RewriteFileTest : public OwnDBTest {
   }
   LiveFileMetaData OnlyFile() const { return Files().at(0); }
 };
-
-}  // namespace
 
 // A trivial move gives the same file another level.
 TEST_F(RewriteFileTest, FollowsAFileThatIsMoved) {
@@ -475,5 +469,7 @@ TEST_F(RewriteFileTest, FindsNoFileThatIsGone) {
                     RewriteFile(db_.get(), db_->DefaultColumnFamily(), name));
               }).IsNotFound());
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -64,8 +64,6 @@ class ReplaceFiltersTest : public RefreshTest {
   }
 };
 
-}  // namespace
-
 TEST_F(ReplaceFiltersTest, FilesWithoutAFilter) {
   SetTable("filter_policy=nullptr");
   FillAndChangePolicy();
@@ -193,8 +191,6 @@ TEST_F(ReplaceFiltersTest, Ranges) {
 
 // ---- Several at the same time ----
 
-namespace {
-
 // How many files are written at the same time. The first one waits for another:
 // RocksDB does not tell listeners of compactions that CompactFiles makes.
 class Overlap : public EventListener {
@@ -228,8 +224,6 @@ class Overlap : public EventListener {
   int running_ = 0;
   int largest_ = 0;
 };
-
-}  // namespace
 
 TEST_F(ReplaceFiltersTest, OneByOneOrInParallel) {
   for (const uint32_t rewrites : {1u, 3u}) {
@@ -334,5 +328,7 @@ TEST_F(ReplaceFiltersTest, LimitsAndEnds) {
     ExpectAllKeys();
   }
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

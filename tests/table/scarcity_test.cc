@@ -81,8 +81,6 @@ class ScarcityTest : public KnownDBTest {
 
 constexpr char kInCache[] = ";cache_index_and_filter_blocks=true";
 
-}  // namespace
-
 // ---- Caches that may not grow ----
 
 // Cache sizes range from one that holds nothing to one that holds everything.
@@ -183,8 +181,6 @@ TEST_F(ScarcityTest, MemoryOfBuildersThatCannotBeCharged) {
 
 // ---- Clocks ----
 
-namespace {
-
 // A clock that tells another day at each call, over a range of 40 years.
 class JumpingClock : public SystemClockWrapper {
  public:
@@ -208,8 +204,6 @@ class JumpingClock : public SystemClockWrapper {
   std::mutex mutex_;
   Random64 random_;
 };
-
-}  // namespace
 
 TEST_F(ScarcityTest, JumpingClocks) {
   for (const Filters& filters : kFilters) {
@@ -258,6 +252,8 @@ TEST_F(ScarcityTest, JumpingClocks) {
     options_.env = Env::Default();
   }
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean
 
