@@ -14,19 +14,13 @@ namespace {
 constexpr std::array<const char*, 7> kSteps = {
     "sparse", "dense", "quotient", "exceptions", "alphabet", "runs", "digits"};
 
-SurfPolicyOptions NoSuffix() {
-  SurfPolicyOptions options;
-  options.real_suffix_bits = 0;
-  return options;
-}
-
 }  // namespace
 
 const char kFstSteps[] =
     "sparse, dense, quotient, exceptions, alphabet, runs, digits";
 
 FstStepsPolicy::FstStepsPolicy(size_t steps)
-    : SurfFilterPolicy(NoSuffix()), steps_(steps) {}
+    : SurfFilterPolicy(SurfSuffix()), steps_(steps) {}
 
 std::shared_ptr<const FilterPolicy> FstStepsPolicy::Create(
     const std::string& step) {

@@ -48,8 +48,8 @@ std::shared_ptr<const FilterPolicy> NewProteusFilterPolicy(
 std::shared_ptr<const FilterPolicy> NewSurfFilterPolicy(
     const SurfOptions& options) {
   return std::make_shared<SurfFilterPolicy>(
-      SurfPolicyOptions{options.hash_suffix_bits, options.real_suffix_bits,
-                        options.prefix_suffix_bits});
+      SurfSuffix{options.hash_suffix_bits, options.real_suffix_bits,
+                 options.prefix_suffix_bits});
 }
 
 std::shared_ptr<const FilterPolicy> NewLevelsFilterPolicy(

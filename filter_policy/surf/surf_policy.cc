@@ -14,21 +14,19 @@ namespace {
 
 const char kUsage[] = "surf[:HASH_BITS:REAL_BITS[:PREFIX_BITS]]";
 
-using Options = SurfPolicyOptions;
-
 // The options, in the order of the short form.
 struct BitsOption {
-  uint32_t Options::*bits;
+  uint32_t SurfSuffix::*bits;
   WholeNumberRange range;
 };
 constexpr BitsOption kBitsOptions[] = {
-    {&Options::hash_suffix_bits,
+    {&SurfSuffix::hash_bits,
      {SurfFilterPolicy::kClassName(), "hash_suffix_bits", 0,
       SurfSuffix::kMaxHashBits}},
-    {&Options::real_suffix_bits,
+    {&SurfSuffix::real_bits,
      {SurfFilterPolicy::kClassName(), "real_suffix_bits", 0,
       SurfSuffix::kMaxRealBits}},
-    {&Options::prefix_suffix_bits,
+    {&SurfSuffix::prefix_bits,
      {SurfFilterPolicy::kClassName(), "prefix_suffix_bits", 0,
       SurfSuffix::kMaxPrefixBits}},
 };
@@ -44,12 +42,12 @@ const std::unordered_map<std::string, OptionTypeInfo>& SurfTypeInfo() {
   return *info;
 }
 
-Status Check(const Options& options) {
+Status Check(const SurfSuffix& suffix) {
   uint32_t sum = 0;
   for (const BitsOption& option : kBitsOptions) {
-    const Status s = option.range.Check(options.*option.bits);
+    const Status s = option.range.Check(suffix.*option.bits);
     if (!s.ok()) return s;
-    sum += options.*option.bits;
+    sum += suffix.*option.bits;
   }
   if (sum <= SurfSuffix::kMaxBits) return Status::OK();
   return Status::InvalidArgument(
@@ -69,16 +67,16 @@ Status Parse(const std::string& spec,
                                    " is not allowed; allowed: " + kUsage +
                                    ", such as surf:0:8 or surf:0:0:8");
   }
-  Options options;
+  SurfSuffix suffix = SurfFilterPolicy::kDefaultSuffix;
   Status s;
   for (size_t i = 1; i < parts.size() && s.ok(); i++) {
     const BitsOption& option = kBitsOptions[i - 1];
     uint64_t number = 0;
     s = option.range.Parse(parts[i], &number);
-    options.*option.bits = static_cast<uint32_t>(number);
+    suffix.*option.bits = static_cast<uint32_t>(number);
   }
-  if (s.ok()) s = Check(options);
-  if (s.ok()) policy->reset(new SurfFilterPolicy(options));
+  if (s.ok()) s = Check(suffix);
+  if (s.ok()) policy->reset(new SurfFilterPolicy(suffix));
   return s;
 }
 
@@ -96,14 +94,13 @@ const FilterType& SurfFilterType() {
   return *type;
 }
 
-SurfFilterPolicy::SurfFilterPolicy(const SurfPolicyOptions& options)
-    : options_(options) {
-  RegisterOptions(&options_, &SurfTypeInfo());
+SurfFilterPolicy::SurfFilterPolicy(const SurfSuffix& suffix) : suffix_(suffix) {
+  RegisterOptions("SurfPolicyOptions", &suffix_, &SurfTypeInfo());
 }
 
 Status SurfFilterPolicy::ValidateOptions(
     const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
-  const Status s = Check(options_);
+  const Status s = Check(suffix_);
   return s.ok() ? RangeFilterPolicy::ValidateOptions(db_opts, cf_opts) : s;
 }
 
@@ -112,12 +109,9 @@ std::unique_ptr<RangeFilterBuilder> SurfFilterPolicy::NewRangeFilterBuilder(
     const FilterTask& task) const {
   // A writer of files without a DB validates nothing. Invalid options are then
   // the default ones.
-  const Options options = Check(options_).ok() ? options_ : Options();
-  SurfSuffix suffix;
-  suffix.hash_bits = options.hash_suffix_bits;
-  suffix.real_bits = options.real_suffix_bits;
-  suffix.prefix_bits = options.prefix_suffix_bits;
-  return std::make_unique<SurfBuilder>(suffix, FstOptions(), task);
+  const bool is_valid = Check(suffix_).ok();
+  return std::make_unique<SurfBuilder>(is_valid ? suffix_ : kDefaultSuffix,
+                                       FstOptions(), task);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -12,26 +12,12 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 const FilterType& SurfFilterType();
 
-struct SurfPolicyOptions {
-  static const char* kName() { return "SurfPolicyOptions"; }
-
-  // Bits of each key's hash: n bits lower the false positive rate of point
-  // queries to 2^-n of the trie's own rate. 0 to 32.
-  uint32_t hash_suffix_bits = 0;
-
-  // Bits of each key after its stored prefix, which help point and range
-  // queries. 0 to 32.
-  uint32_t real_suffix_bits = 8;
-
-  // Bits of hashes of prefixes that are longer than the stored one, which help
-  // point queries, scans of a prefix, and ranges whose bounds share a prefix. 0
-  // to 16. All suffix bits together are at most 64.
-  uint32_t prefix_suffix_bits = 0;
-};
-
 class SurfFilterPolicy : public RangeFilterPolicy {
  public:
-  explicit SurfFilterPolicy(const SurfPolicyOptions& options = {});
+  static constexpr SurfSuffix kDefaultSuffix{0, /*real_bits=*/8};
+
+  // The step of the prefix bits does not count.
+  explicit SurfFilterPolicy(const SurfSuffix& suffix = kDefaultSuffix);
 
   static constexpr const char* kClassName() { return "protean.SuRF"; }
   static const char* kNickName() { return "surf"; }
@@ -47,7 +33,7 @@ class SurfFilterPolicy : public RangeFilterPolicy {
       const FilterTask& task) const override;
 
  private:
-  SurfPolicyOptions options_;
+  SurfSuffix suffix_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean
