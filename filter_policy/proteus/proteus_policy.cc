@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <limits>
 #include <map>
-#include <type_traits>
 #include <unordered_map>
 
 #include "rocksdb/convenience.h"
@@ -70,27 +69,8 @@ Choices TypeChoices(const char* owner) {
           }};
 }
 
-// Any value of an option's type.
-struct AnyValue {
-  const char* option;
-
-  template <class T>
-  Status Check(const T& /*value*/) const {
-    return Status::OK();
-  }
-};
-template <class Owner, class Stored>
-OptionTypeInfo Described(Stored Owner::*member, const AnyValue& /*allowed*/) {
-  const Owner defaults;
-  const auto offset = reinterpret_cast<const char*>(&(defaults.*member)) -
-                      reinterpret_cast<const char*>(&defaults);
-  return OptionTypeInfo(static_cast<int>(offset), std::is_same_v<Stored, bool>
-                                                      ? OptionType::kBoolean
-                                                      : OptionType::kString);
-}
-
-// Calls visit(member, allowed) for each option. (SampleStoreOptions lie where
-// the options begin.)
+// Calls visit(member, allowed) for each option that does not allow any value of
+// its type.
 template <class Visit>
 void ForEachOption(const char* owner, const Visit& visit) {
   using Count = WholeNumberRange;
@@ -104,7 +84,6 @@ void ForEachOption(const char* owner, const Visit& visit) {
         Choices{owner, "level_bits", [] {
                   return std::vector<std::string>{"kAuto", "kEqual"};
                 }});
-  visit(&Options::point_lookups_use_whole_keys, AnyValue{kWholeKeysOption});
   visit(&Options::false_positive_cost_micros,
         Count{owner, "false_positive_cost_micros", 0, Options::kMaxCostMicros});
   visit(&Options::queries_per_key,
@@ -113,9 +92,6 @@ void ForEachOption(const char* owner, const Visit& visit) {
   visit(&Options::sample_capacity,
         Count{owner, "sample_capacity", 1, kMaxCount});
   visit(&Options::sample_every, Count{owner, "sample_every", 1, kMaxCount});
-  visit(&Options::seed_file, AnyValue{kSeedOption});
-  visit(&Options::seeds, AnyValue{"seeds"});
-  visit(&Options::samples_file, AnyValue{kSamplesOption});
 }
 
 using TypeInfo = std::unordered_map<std::string, OptionTypeInfo>;
@@ -124,9 +100,19 @@ const TypeInfo* TypeInfoOf(DesignSpace space) {
   static const auto* const infos = [] {
     auto* all = new std::map<DesignSpace, TypeInfo>;
     for (const Variant& variant : kVariants) {
+      TypeInfo& info = (*all)[variant.space];
+      info = {
+          {kWholeKeysOption,
+           {offsetof(Options, point_lookups_use_whole_keys),
+            OptionType::kBoolean}},
+          {kSeedOption, {offsetof(Options, seed_file), OptionType::kString}},
+          {"seeds", {offsetof(Options, seeds), OptionType::kString}},
+          {kSamplesOption,
+           {offsetof(Options, samples_file), OptionType::kString}},
+      };
+      // (SampleStoreOptions lie where the options begin.)
       ForEachOption(variant.class_name, [&](auto member, const auto& allowed) {
-        (*all)[variant.space].emplace(allowed.option,
-                                      Described(member, allowed));
+        info.emplace(allowed.option, Described(member, allowed));
       });
     }
     return all;
