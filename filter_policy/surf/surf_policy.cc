@@ -104,12 +104,12 @@ SurfFilterPolicy::SurfFilterPolicy(const SurfPolicyOptions& options)
 Status SurfFilterPolicy::ValidateOptions(
     const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
   const Status s = Check(options_);
-  return s.ok() ? RangeFilterPolicy::ValidateOptions(db_opts, cf_opts) : s;
+  return s.ok() ? ProteanFilterPolicy::ValidateOptions(db_opts, cf_opts) : s;
 }
 
-std::unique_ptr<RangeFilterBuilder> SurfFilterPolicy::NewRangeFilterBuilder(
+FileBuilders SurfFilterPolicy::NewFileBuilders(
     const FilterBuildingContext& /*context*/, Env* /*env*/,
-    const FilterTask& task) const {
+    uint64_t /*price*/) const {
   // A writer of files without a DB validates nothing. Invalid options are then
   // the default ones.
   const Options options = Check(options_).ok() ? options_ : Options();
@@ -117,7 +117,9 @@ std::unique_ptr<RangeFilterBuilder> SurfFilterPolicy::NewRangeFilterBuilder(
   suffix.hash_bits = options.hash_suffix_bits;
   suffix.real_bits = options.real_suffix_bits;
   suffix.prefix_bits = options.prefix_suffix_bits;
-  return std::make_unique<SurfBuilder>(suffix, FstOptions(), task);
+  return {kSurfKind, [suffix](const FilterTask& task) {
+            return std::make_unique<SurfBuilder>(suffix, FstOptions(), task);
+          }};
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

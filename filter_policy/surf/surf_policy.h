@@ -29,7 +29,7 @@ struct SurfPolicyOptions {
   uint32_t prefix_suffix_bits = 0;
 };
 
-class SurfFilterPolicy : public RangeFilterPolicy {
+class SurfFilterPolicy : public ProteanFilterPolicy {
  public:
   explicit SurfFilterPolicy(const SurfPolicyOptions& options = {});
 
@@ -41,10 +41,8 @@ class SurfFilterPolicy : public RangeFilterPolicy {
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 
-  FilterKind kind() const override { return kSurfKind; }
-  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& context, Env* env,
-      const FilterTask& task) const override;
+  FileBuilders NewFileBuilders(const FilterBuildingContext& context, Env* env,
+                               uint64_t price) const override;
 
  private:
   SurfPolicyOptions options_;
