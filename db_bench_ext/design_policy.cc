@@ -99,17 +99,19 @@ std::shared_ptr<const FilterPolicy> DesignPolicy::Create(
       new DesignPolicy(std::move(settings)));
 }
 
-std::unique_ptr<RangeFilterBuilder> DesignPolicy::NewRangeFilterBuilder(
-    const FilterBuildingContext& context, Env* env,
-    const FilterTask& task) const {
+FileBuilders DesignPolicy::NewFileBuilders(const FilterBuildingContext& context,
+                                           Env* env, uint64_t /*price*/) const {
   const std::shared_ptr<QueryQueue> queue =
       samples_->Queue(ColumnFamilyOf(context), env, /*logger=*/nullptr);
-  return std::make_unique<ProteusBuilder>(
-      settings_,
-      [queue](const Slice& smallest, const Slice& largest, size_t most) {
-        return queue->SnapshotFor(smallest, largest, most);
-      },
-      task);
+  return {kProteusKind, [this, queue](const FilterTask& task) {
+            return std::make_unique<ProteusBuilder>(
+                settings_,
+                [queue](const Slice& smallest, const Slice& largest,
+                        size_t most) {
+                  return queue->SnapshotFor(smallest, largest, most);
+                },
+                task);
+          }};
 }
 
 std::string DesignSpaceForm() {

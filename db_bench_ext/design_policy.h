@@ -21,7 +21,7 @@ std::string DesignForm();
 // Builds filters of one design for all keys and queries. They predict their
 // false positive rate from samples, like filters that chose their design
 // themselves.
-class DesignPolicy : public RangeFilterPolicy {
+class DesignPolicy : public ProteanFilterPolicy {
  public:
   // `spec` is design:BITS_PER_KEY:PART:... with one part or several, in any
   // order:
@@ -36,10 +36,8 @@ class DesignPolicy : public RangeFilterPolicy {
   static std::shared_ptr<const FilterPolicy> Create(const std::string& spec);
 
   const char* Name() const override { return "protean.bench.Design"; }
-  FilterKind kind() const override { return kProteusKind; }
-  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& context, Env* env,
-      const FilterTask& task) const override;
+  FileBuilders NewFileBuilders(const FilterBuildingContext& context, Env* env,
+                               uint64_t price) const override;
   std::shared_ptr<SampleStore> Samples() const override { return samples_; }
 
  private:

@@ -30,9 +30,9 @@ std::shared_ptr<const FilterPolicy> FstStepsPolicy::Create(
       new FstStepsPolicy(static_cast<size_t>(found - kSteps.begin())));
 }
 
-std::unique_ptr<RangeFilterBuilder> FstStepsPolicy::NewRangeFilterBuilder(
+FileBuilders FstStepsPolicy::NewFileBuilders(
     const FilterBuildingContext& /*context*/, Env* /*env*/,
-    const FilterTask& task) const {
+    uint64_t /*price*/) const {
   FstOptions options;
   options.dense = steps_ >= 1;
   options.quotient = steps_ >= 2;
@@ -40,7 +40,9 @@ std::unique_ptr<RangeFilterBuilder> FstStepsPolicy::NewRangeFilterBuilder(
   options.reduce_alphabet = steps_ >= 4;
   options.runs = steps_ >= 5;
   options.digits = steps_ >= 6 ? FstOptions::kIfSmaller : FstOptions::kNever;
-  return std::make_unique<SurfBuilder>(SurfSuffix(), options, task);
+  return {kSurfKind, [options](const FilterTask& task) {
+            return std::make_unique<SurfBuilder>(SurfSuffix(), options, task);
+          }};
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -26,9 +26,8 @@ class FstStepsPolicy : public SurfFilterPolicy {
   // Nullptr if there is no such step.
   static std::shared_ptr<const FilterPolicy> Create(const std::string& step);
 
-  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& context, Env* env,
-      const FilterTask& task) const override;
+  FileBuilders NewFileBuilders(const FilterBuildingContext& context, Env* env,
+                               uint64_t price) const override;
 
  private:
   explicit FstStepsPolicy(size_t steps);

@@ -144,10 +144,12 @@ class OracleBuilder : public RangeFilterBuilder {
 
 }  // namespace
 
-std::unique_ptr<RangeFilterBuilder> OracleFilterPolicy::NewRangeFilterBuilder(
+FileBuilders OracleFilterPolicy::NewFileBuilders(
     const FilterBuildingContext& /*context*/, Env* /*env*/,
-    const FilterTask& task) const {
-  return std::make_unique<OracleBuilder>(task);
+    uint64_t /*price*/) const {
+  return {kOracleKind, [](const FilterTask& task) {
+            return std::make_unique<OracleBuilder>(task);
+          }};
 }
 
 void RegisterOracle() {

@@ -13,15 +13,13 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 constexpr FilterKind kOracleKind{255};
 
-class OracleFilterPolicy : public RangeFilterPolicy {
+class OracleFilterPolicy : public ProteanFilterPolicy {
  public:
   static const char* kClassName() { return "protean.Oracle"; }
   const char* Name() const override { return kClassName(); }
 
-  FilterKind kind() const override { return kOracleKind; }
-  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& context, Env* env,
-      const FilterTask& task) const override;
+  FileBuilders NewFileBuilders(const FilterBuildingContext& context, Env* env,
+                               uint64_t price) const override;
 };
 
 // Registers the kind and the policy, protean.Oracle or oracle, in this process.

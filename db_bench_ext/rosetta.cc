@@ -264,18 +264,19 @@ class RosettaBuilder : public RangeFilterBuilder {
   double predicted_ = -1;
 };
 
-class RosettaPolicy : public RangeFilterPolicy {
+class RosettaPolicy : public ProteanFilterPolicy {
  public:
   explicit RosettaPolicy(double bits_per_key) : bits_per_key_(bits_per_key) {}
   static const char* kClassName() { return "protean.Rosetta"; }
   const char* Name() const override { return kClassName(); }
-  FilterKind kind() const override { return kRosettaKind; }
-  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& context, Env* env,
-      const FilterTask& task) const override {
-    return std::make_unique<RosettaBuilder>(
-        bits_per_key_, samples_->Queue(ColumnFamilyOf(context), env, nullptr),
-        task);
+  FileBuilders NewFileBuilders(const FilterBuildingContext& context, Env* env,
+                               uint64_t /*price*/) const override {
+    return {kRosettaKind,
+            [this, queue = samples_->Queue(ColumnFamilyOf(context), env,
+                                           nullptr)](const FilterTask& task) {
+              return std::make_unique<RosettaBuilder>(bits_per_key_, queue,
+                                                      task);
+            }};
   }
   std::shared_ptr<SampleStore> Samples() const override { return samples_; }
 

@@ -242,28 +242,21 @@ uint64_t LevelsFilterPolicy::FilterMemory() const {
   return budgeted == nullptr ? 0 : budgeted->FilterMemory();
 }
 
-bool LevelsFilterPolicy::ForLevel(
-    int level, std::shared_ptr<const FilterPolicy>* policy) const {
+const FilterPolicy* LevelsFilterPolicy::ForLevel(int level) const {
   const std::vector<Options::Entry>& policies = options_.policies;
   Samples();
-  if (policies.empty()) {
-    policy->reset();
-  } else {
-    const size_t last = policies.size() - 1;
-    *policy = policies[level < 0 ? last : std::min<size_t>(level, last)].policy;
-  }
-  return true;
+  if (policies.empty()) return nullptr;
+  const size_t last = policies.size() - 1;
+  return policies[level < 0 ? last : std::min<size_t>(level, last)]
+      .policy.get();
 }
 
-FilterBitsBuilder* LevelsFilterPolicy::NewBuilder(
-    const FilterBuildingContext& context, Env* env, uint64_t price,
-    std::shared_ptr<FinishedFilter> built) const {
-  std::shared_ptr<const FilterPolicy> policy;
-  ForLevel(context.level_at_creation, &policy);
-  const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy.get());
-  return own == nullptr
-             ? nullptr
-             : own->NewBuilder(context, env, price, std::move(built));
+FileBuilders LevelsFilterPolicy::NewFileBuilders(
+    const FilterBuildingContext& context, Env* env, uint64_t price) const {
+  const ProteanFilterPolicy* own =
+      AsProteanFilterPolicy(ForLevel(context.level_at_creation));
+  return own == nullptr ? FileBuilders()
+                        : own->NewFileBuilders(context, env, price);
 }
 
 std::shared_ptr<SampleStore> LevelsFilterPolicy::Samples() const {

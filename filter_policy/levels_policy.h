@@ -56,14 +56,12 @@ class LevelsFilterPolicy : public ProteanFilterPolicy {
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 
-  // Returns nullptr where the file's policy is one of RocksDB's: ProteanTable
-  // calls ForLevel instead.
-  FilterBitsBuilder* NewBuilder(
-      const FilterBuildingContext& context, Env* env, uint64_t price,
-      std::shared_ptr<FinishedFilter> built) const override;
+  // Makes no filter where the file's policy is one of RocksDB's: ProteanTable
+  // asks that policy.
+  FileBuilders NewFileBuilders(const FilterBuildingContext& context, Env* env,
+                               uint64_t price) const override;
 
-  bool ForLevel(int level,
-                std::shared_ptr<const FilterPolicy>* policy) const override;
+  const FilterPolicy* ForLevel(int level) const override;
 
   std::shared_ptr<SampleStore> Samples() const override;
 

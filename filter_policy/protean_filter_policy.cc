@@ -54,11 +54,14 @@ std::string ProteanFilterPolicy::DesignOptions() const {
   return ToString(ConfigOptions());
 }
 
-FilterBitsBuilder* RangeFilterPolicy::NewBuilder(
+FilterBitsBuilder* ProteanFilterPolicy::NewBuilder(
     const FilterBuildingContext& context, Env* env, uint64_t price,
     std::shared_ptr<FinishedFilter> built) const {
-  return new FileFilterBuilder(kind(), NewFileBuilders(context, env, price),
-                               context, std::move(built));
+  FileBuilders builders = NewFileBuilders(context, env, price);
+  return builders.make == nullptr
+             ? nullptr
+             : new FileFilterBuilder(std::move(builders), context,
+                                     std::move(built));
 }
 
 std::string HashOfOptions(const ProteanFilterPolicy& policy, uint64_t seed) {

@@ -75,17 +75,19 @@ class ProteanFilterPolicy : public FilterPolicy {
   // lacks. `price` is that of a false positive in files of the level
   // (query_demand.h), unless the policy's options set another. Unless `built`
   // is nullptr, it is set when the filter is finished. nullptr for no filter.
-  virtual FilterBitsBuilder* NewBuilder(
-      const FilterBuildingContext& context, Env* env, uint64_t price,
-      std::shared_ptr<FinishedFilter> built) const = 0;
+  FilterBitsBuilder* NewBuilder(const FilterBuildingContext& context, Env* env,
+                                uint64_t price,
+                                std::shared_ptr<FinishedFilter> built) const;
+  // Returns what makes the builders of one file. The policy must outlive it,
+  // but `context` and `env` need not outlive the call. For files written
+  // outside of a DB, the context has nothing but the options and the log.
+  virtual FileBuilders NewFileBuilders(const FilterBuildingContext& context,
+                                       Env* env, uint64_t price) const = 0;
 
-  // Returns true if files written to a level have another policy instead, which
-  // is stored: perhaps one of RocksDB's, or nullptr for no filter. The level is
+  // The policy of the files that are written to a level, which lives as long as
+  // this one: perhaps one of RocksDB's, or nullptr for no filter. The level is
   // negative for files written outside of a DB.
-  virtual bool ForLevel(int /*level*/,
-                        std::shared_ptr<const FilterPolicy>* /*policy*/) const {
-    return false;
-  }
+  virtual const FilterPolicy* ForLevel(int /*level*/) const { return this; }
 
   // Always returns a ProteanFilterBitsReader.
   FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
@@ -146,31 +148,6 @@ std::string HashOfOptions(const ProteanFilterPolicy& policy, uint64_t seed = 0);
 std::string DesignInputsHash(const ProteanFilterPolicy& policy,
                              const std::string& column_family, Env* env,
                              Logger* logger);
-
-// A policy that builds range filters of one kind.
-class RangeFilterPolicy : public ProteanFilterPolicy {
- public:
-  FilterBitsBuilder* NewBuilder(
-      const FilterBuildingContext& context, Env* env, uint64_t price,
-      std::shared_ptr<FinishedFilter> built) const override;
-
-  // Returns a builder for the filter of one SST file. `context` and `env` need
-  // not outlive the call. For files written outside of a DB, the context has
-  // nothing but the options and the log.
-  virtual std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& context, Env* env,
-      const FilterTask& task) const = 0;
-  // Returns what makes the builders of one file, where they know of each other,
-  // or of the price of a false positive. The policy must outlive it.
-  virtual FileBuilders NewFileBuilders(const FilterBuildingContext& context,
-                                       Env* env, uint64_t /*price*/) const {
-    return {[this, context, env](const FilterTask& task) {
-      return NewRangeFilterBuilder(context, env, task);
-    }};
-  }
-
-  virtual FilterKind kind() const = 0;
-};
 
 // The name of the column family that a file is written for: the default one's
 // if the file is written outside of a DB.

@@ -470,15 +470,12 @@ class Redesign {
   void DecideIfSame(const BlockBasedFile& opened, Candidate* candidate) {
     RefreshedFile* const file = candidate->file;
     const Options& options = run_.family_options;
-    std::shared_ptr<const FilterPolicy> of_level;
-    const ProteanFilterPolicy* const policy =
-        policy_.ForLevel(file->level, &of_level)
-            ? AsProteanFilterPolicy(of_level.get())
-            : &policy_;
+    const FilterPolicy* const of_level = policy_.ForLevel(file->level);
+    const ProteanFilterPolicy* const policy = AsProteanFilterPolicy(of_level);
     if (policy == nullptr) {
       // The level has RocksDB's filters or none.
       if (FilterIsLikeThatOf(
-              opened, of_level.get(),
+              opened, of_level,
               {options, run_.column_family->GetName(), file->level})) {
         run_.Decide(file, opened.HasFilter() ? Outcome::kHasFilter
                                              : Outcome::kUnfiltered);

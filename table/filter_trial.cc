@@ -66,9 +66,7 @@ struct FilterInWork {
   BuiltFilter* const result;
   const std::shared_ptr<PeakCache> cache = std::make_shared<PeakCache>();
   BlockBasedTableOptions table;
-  // The policy, which is that of the file's level if Protean's policy has one;
-  // nullptr if there is to be no filter.
-  std::shared_ptr<const FilterPolicy> of_level;
+  // The policy of the level; nullptr if there is to be no filter.
   const FilterPolicy* policy;
   std::shared_ptr<FinishedFilter> finished;  // if the policy is Protean's
   std::unique_ptr<FilterBitsBuilder> builder;
@@ -199,8 +197,8 @@ Status TryPolicies(const BlockBasedFile& file, const FilePlace& place,
     FilterInWork& filter = filters.emplace_back(table, &(*built)[i]);
     filter.policy = policies[i];
     const ProteanFilterPolicy* own = AsProteanFilterPolicy(policies[i]);
-    if (own != nullptr && own->ForLevel(place.level, &filter.of_level)) {
-      filter.policy = filter.of_level.get();
+    if (own != nullptr) {
+      filter.policy = own->ForLevel(place.level);
       own = AsProteanFilterPolicy(filter.policy);
     }
     if (filter.policy == nullptr) continue;

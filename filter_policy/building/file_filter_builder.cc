@@ -103,11 +103,10 @@ FilterReport WholeOf(
 
 }  // namespace
 
-FileFilterBuilder::FileFilterBuilder(FilterKind kind, FileBuilders builders,
+FileFilterBuilder::FileFilterBuilder(FileBuilders builders,
                                      const FilterBuildingContext& context,
                                      std::shared_ptr<FinishedFilter> built)
-    : kind_(kind),
-      builders_(std::move(builders)),
+    : builders_(std::move(builders)),
       info_log_(context.info_log),
       built_(std::move(built)),
       verify_(context.table_options.detect_filter_construct_corruption) {
@@ -295,7 +294,7 @@ size_t FileFilterBuilder::FinishBlock(std::unique_ptr<const char[]>* buf) {
   if (HoldsNoKeys()) {
     header_.key_lengths = 0;
   } else {
-    header_.kind = kind_;
+    header_.kind = builders_.kind;
     header_.smallest = smallest_;
     header_.largest = last_key_;
     header_.salt = task_.salt;

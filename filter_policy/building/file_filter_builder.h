@@ -47,7 +47,8 @@ struct FinishedFilter {
 
 // How a policy has the filter of one file built.
 struct FileBuilders {
-  // Makes builders, one after the other.
+  FilterKind kind = FilterKind::kAlwaysTrue;
+  // Makes builders, one after the other. Empty if there is to be no filter.
   std::function<std::unique_ptr<RangeFilterBuilder>(const FilterTask& task)>
       make;
   // If true, the properties of the file keep the range of its keys.
@@ -72,8 +73,7 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
   // Unless `built` is nullptr, it is set when the filter is finished. All that
   // `builders` refers to must outlive the object. Parts of a filter that is cut
   // have metadata_block_size bytes, less block_size_deviation percent.
-  FileFilterBuilder(FilterKind kind, FileBuilders builders,
-                    const FilterBuildingContext& context,
+  FileFilterBuilder(FileBuilders builders, const FilterBuildingContext& context,
                     std::shared_ptr<FinishedFilter> built);
 
   void AddKey(const Slice& key) override {
@@ -158,7 +158,6 @@ class FileFilterBuilder final : public SizingFilterBitsBuilder {
   // filters.
   void Charge(size_t bytes);
 
-  const FilterKind kind_;
   const FileBuilders builders_;
   FilterTask task_;
   Logger* const info_log_;

@@ -232,7 +232,7 @@ Status ProteusFilterPolicy::ValidateOptions(
         "RocksDB then does not say whether it asks for a key or for a prefix, "
         "which a set of whole keys does not hold");
   }
-  return s.ok() ? RangeFilterPolicy::ValidateOptions(db_opts, cf_opts) : s;
+  return s.ok() ? ProteanFilterPolicy::ValidateOptions(db_opts, cf_opts) : s;
 }
 
 std::shared_ptr<SampleStore> ProteusFilterPolicy::Samples() const {
@@ -265,7 +265,7 @@ Status ProteusFilterPolicy::ParseOption(const ConfigOptions& config,
                                         const std::string& value,
                                         void* option) {
   const Status s =
-      RangeFilterPolicy::ParseOption(config, info, name, value, option);
+      ProteanFilterPolicy::ParseOption(config, info, name, value, option);
   SampleStore* const samples = samples_made_.load(std::memory_order_acquire);
   if (s.ok() && samples != nullptr) {
     samples->SetLimits(options_.sample_capacity, options_.sample_every);
@@ -340,6 +340,7 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
     };
   }
   FileBuilders builders;
+  builders.kind = kProteusKind;
   builders.make = [settings, queue](const FilterTask& task) {
     return std::make_unique<ProteusBuilder>(
         settings,

@@ -70,7 +70,7 @@ const FilterType& ProteusFilterType();
 // The names of a policy in options. Benchmarks register 1PBF and 2PBF.
 PolicyType ProteusPolicyType(DesignSpace space);
 
-class ProteusFilterPolicy : public RangeFilterPolicy {
+class ProteusFilterPolicy : public ProteanFilterPolicy {
  public:
   explicit ProteusFilterPolicy(DesignSpace space,
                                const ProteusPolicyOptions& options = {});
@@ -85,12 +85,6 @@ class ProteusFilterPolicy : public RangeFilterPolicy {
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 
-  FilterKind kind() const override { return kProteusKind; }
-  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& context, Env* env,
-      const FilterTask& task) const override {
-    return NewFileBuilders(context, env, kUsualPrice).make(task);
-  }
   FileBuilders NewFileBuilders(const FilterBuildingContext& context, Env* env,
                                uint64_t price) const override;
   uint64_t PriceFor(uint64_t price) const override;

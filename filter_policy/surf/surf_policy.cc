@@ -101,17 +101,18 @@ SurfFilterPolicy::SurfFilterPolicy(const SurfSuffix& suffix) : suffix_(suffix) {
 Status SurfFilterPolicy::ValidateOptions(
     const DBOptions& db_opts, const ColumnFamilyOptions& cf_opts) const {
   const Status s = Check(suffix_);
-  return s.ok() ? RangeFilterPolicy::ValidateOptions(db_opts, cf_opts) : s;
+  return s.ok() ? ProteanFilterPolicy::ValidateOptions(db_opts, cf_opts) : s;
 }
 
-std::unique_ptr<RangeFilterBuilder> SurfFilterPolicy::NewRangeFilterBuilder(
+FileBuilders SurfFilterPolicy::NewFileBuilders(
     const FilterBuildingContext& /*context*/, Env* /*env*/,
-    const FilterTask& task) const {
+    uint64_t /*price*/) const {
   // A writer of files without a DB validates nothing. Invalid options are then
   // the default ones.
-  const bool is_valid = Check(suffix_).ok();
-  return std::make_unique<SurfBuilder>(is_valid ? suffix_ : kDefaultSuffix,
-                                       FstOptions(), task);
+  const SurfSuffix suffix = Check(suffix_).ok() ? suffix_ : kDefaultSuffix;
+  return {kSurfKind, [suffix](const FilterTask& task) {
+            return std::make_unique<SurfBuilder>(suffix, FstOptions(), task);
+          }};
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

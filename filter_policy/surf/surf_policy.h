@@ -12,7 +12,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 const FilterType& SurfFilterType();
 
-class SurfFilterPolicy : public RangeFilterPolicy {
+class SurfFilterPolicy : public ProteanFilterPolicy {
  public:
   static constexpr SurfSuffix kDefaultSuffix{0, /*real_bits=*/8};
 
@@ -27,10 +27,8 @@ class SurfFilterPolicy : public RangeFilterPolicy {
   Status ValidateOptions(const DBOptions& db_opts,
                          const ColumnFamilyOptions& cf_opts) const override;
 
-  FilterKind kind() const override { return kSurfKind; }
-  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext& context, Env* env,
-      const FilterTask& task) const override;
+  FileBuilders NewFileBuilders(const FilterBuildingContext& context, Env* env,
+                               uint64_t price) const override;
 
  private:
   SurfSuffix suffix_;

@@ -161,8 +161,9 @@ TableBuilder* NewTableBuilderWithProperties(
   if (own == nullptr) {
     return factory.BlockBasedTableFactory::NewTableBuilder(options, file);
   }
-  // The factory keeps `own`.
-  own->ForLevel(options.level_at_creation, &table.filter_policy);
+  // Keeps `own`, too.
+  table.filter_policy = std::shared_ptr<const FilterPolicy>(
+      table.filter_policy, own->ForLevel(options.level_at_creation));
   if (AsProteanFilterPolicy(table.filter_policy.get()) == nullptr) {
     return new BlockBasedTableBuilder(table, options, file);
   }

@@ -45,18 +45,18 @@ const Form kForms[] = {
 void PrintTo(const Form& form, std::ostream* out) { *out << form.name; }
 
 // A Proteus whose groups have less memory than usual.
-class SmallGroups : public RangeFilterPolicy {
+class SmallGroups : public ProteanFilterPolicy {
  public:
   explicit SmallGroups(size_t max_key_memory)
       : max_key_memory_(max_key_memory) {}
   const char* Name() const override { return "protean.SmallGroups"; }
-  FilterKind kind() const override { return kProteusKind; }
-  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext&, Env*,
-      const FilterTask& task) const override {
+  FileBuilders NewFileBuilders(const FilterBuildingContext&, Env*,
+                               uint64_t) const override {
     ProteusSettings settings;
     settings.max_key_memory = max_key_memory_;
-    return std::make_unique<ProteusBuilder>(settings, nullptr, task);
+    return {kProteusKind, [settings](const FilterTask& task) {
+              return std::make_unique<ProteusBuilder>(settings, nullptr, task);
+            }};
   }
 
  private:
@@ -581,8 +581,7 @@ class SizeEstimatesTest : public FileFilterTest,
     context.is_bottommost = true;
     context.reason = TableFileCreationReason::kCompaction;
     policies_.push_back(policy_);
-    AsProteanFilterPolicy(policy_.get())->ForLevel(3, &policies_.back());
-    return FileFilterTest::NewBuilder(*policies_.back(), context);
+    return FileFilterTest::NewBuilder(*policy_, context);
   }
 
   // Builds the filter of the first keys, in parts of a number of bytes unless

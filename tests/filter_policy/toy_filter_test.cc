@@ -71,14 +71,14 @@ class ToyBuilder : public RangeFilterBuilder {
   char bytes_[256] = {};
 };
 
-class ToyPolicy : public RangeFilterPolicy {
+class ToyPolicy : public ProteanFilterPolicy {
  public:
   const char* Name() const override { return "protean.Toy"; }
-  FilterKind kind() const override { return kToyKind; }
-  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext&, Env*,
-      const FilterTask& task) const override {
-    return std::make_unique<ToyBuilder>(task);
+  FileBuilders NewFileBuilders(const FilterBuildingContext&, Env*,
+                               uint64_t) const override {
+    return {kToyKind, [](const FilterTask& task) {
+              return std::make_unique<ToyBuilder>(task);
+            }};
   }
 };
 

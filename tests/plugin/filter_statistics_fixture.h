@@ -54,14 +54,14 @@ class BlindBuilder : public RangeFilterBuilder {
   size_t Memory() const override { return 0; }
 };
 
-class BlindPolicy : public RangeFilterPolicy {
+class BlindPolicy : public ProteanFilterPolicy {
  public:
   const char* Name() const override { return "protean.Blind"; }
-  FilterKind kind() const override { return kBlindKind; }
-  std::unique_ptr<RangeFilterBuilder> NewRangeFilterBuilder(
-      const FilterBuildingContext&, Env*,
-      const FilterTask& task) const override {
-    return std::make_unique<BlindBuilder>(task);
+  FileBuilders NewFileBuilders(const FilterBuildingContext&, Env*,
+                               uint64_t) const override {
+    return {kBlindKind, [](const FilterTask& task) {
+              return std::make_unique<BlindBuilder>(task);
+            }};
   }
   static std::unique_ptr<const FilterPolicy> Make() {
     return std::make_unique<BlindPolicy>();
