@@ -32,7 +32,7 @@ public final class ProteanStores {
   public static KeyValueBytesStoreSupplier bounded(final KeyValueBytesStoreSupplier supplier) {
     return supplier instanceof VersionedBytesStoreSupplier
         ? supplier
-        : BoundedSuppliers.bounded(supplier, KeyValueBytesStoreSupplier.class, BoundedStores::bounded);
+        : BoundedStores.bounded(supplier, KeyValueBytesStoreSupplier.class, BoundedStores::bounded);
   }
 
   /**
@@ -42,7 +42,7 @@ public final class ProteanStores {
    * @return a supplier of the same stores with bounds, or the same supplier if it has them already
    */
   public static WindowBytesStoreSupplier bounded(final WindowBytesStoreSupplier supplier) {
-    return BoundedSuppliers.bounded(supplier, WindowBytesStoreSupplier.class, BoundedStores::bounded);
+    return BoundedStores.bounded(supplier, WindowBytesStoreSupplier.class, BoundedStores::bounded);
   }
 
   /**
@@ -52,6 +52,6 @@ public final class ProteanStores {
    * @return a supplier of the same stores with bounds, or the same supplier if it has them already
    */
   public static SessionBytesStoreSupplier bounded(final SessionBytesStoreSupplier supplier) {
-    return BoundedSuppliers.bounded(supplier, SessionBytesStoreSupplier.class, BoundedStores::bounded);
+    return BoundedStores.bounded(supplier, SessionBytesStoreSupplier.class, BoundedStores::bounded);
   }
 }
