@@ -34,11 +34,7 @@ public final class ApproximateCount extends Facts {
     return count("count");
   }
 
-  /**
-   * Whether the count is certainly the number of live keys.
-   *
-   * @return whether it is
-   */
+  /** {@return whether the count is certainly the number of live keys} */
   public boolean isExact() {
     return flag("is_exact");
   }

@@ -308,7 +308,7 @@ final class NativeLibraries {
 
   private static native void link(long functions, Class<?> type, String symbol, String name, String signature);
 
-  private static UnsatisfiedLinkError failure(final String message, final Throwable cause) {
+  static UnsatisfiedLinkError failure(final String message, final Throwable cause) {
     final UnsatisfiedLinkError error = new UnsatisfiedLinkError(message);
     error.initCause(cause);
     return error;

@@ -73,25 +73,15 @@ public final class Protean {
         rocksDBFailure = e;
       }
     }
-    final UnsatisfiedLinkError error = new UnsatisfiedLinkError("RocksDB could not be loaded: " + rocksDBFailure);
-    error.initCause(rocksDBFailure);
-    throw error;
+    throw NativeLibraries.failure("RocksDB could not be loaded: " + rocksDBFailure, rocksDBFailure);
   }
 
-  /**
-   * Whether Protean is loaded; tries {@link #load} if it is not. For programs that can do without Protean.
-   *
-   * @return false if {@link #load} throws
-   */
+  /** {@return whether Protean is loaded, after {@link #load} if it was not} For programs that can do without Protean. */
   public static boolean isAvailable() {
     return unavailableReason() == null;
   }
 
-  /**
-   * Why Protean cannot be loaded.
-   *
-   * @return the message of what {@link #load} throws; null if Protean is loaded
-   */
+  /** {@return why Protean cannot be loaded: the message of what {@link #load} throws; null if it is loaded} */
   public static String unavailableReason() {
     try {
       load();
@@ -102,9 +92,8 @@ public final class Protean {
   }
 
   /**
-   * The version of Protean, and the RocksDB that it was compiled for.
+   * {@return the version of Protean, and the RocksDB that it was compiled for: "protean 1.0.0 for RocksDB 10.1.3, ..."}
    *
-   * @return a line such as "protean 1.0.0 for RocksDB 10.1.3, ..."
    * @throws UnsatisfiedLinkError as {@link #load}
    */
   public static String version() {

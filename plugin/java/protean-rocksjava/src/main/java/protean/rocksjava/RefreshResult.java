@@ -39,20 +39,12 @@ public final class RefreshResult extends Facts {
     json = in.text();
   }
 
-  /**
-   * The files that were rewritten or, in a dry run, would be.
-   *
-   * @return their number
-   */
+  /** {@return the number of files that were rewritten or, in a dry run, would be} */
   public long filesRewritten() {
     return count("files_rewritten");
   }
 
-  /**
-   * Everything as a JSON object. What is unknown is null.
-   *
-   * @return the text
-   */
+  /** {@return everything as a JSON object, in which what is unknown is null} */
   public String toJson() {
     return json;
   }
