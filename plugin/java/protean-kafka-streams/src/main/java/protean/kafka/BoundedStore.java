@@ -14,6 +14,7 @@ import org.apache.kafka.streams.query.Query;
 import org.apache.kafka.streams.query.QueryConfig;
 import org.apache.kafka.streams.query.QueryResult;
 import org.apache.kafka.streams.state.KeyValueIterator;
+import org.apache.kafka.streams.state.WindowStoreIterator;
 
 /**
  * The base of the bounded stores. Everything except the end of a search is delegated to the wrapped store; as thread-safe
@@ -33,8 +34,13 @@ abstract class BoundedStore<S extends StateStore> implements StateStore {
   /** The keys that a query will look at; null if that is unknown. */
   abstract KeyRange rangeOf(Query<?> query);
 
-  /** Wraps the iterator that a query of {@code range} has returned. */
-  abstract Object bounded(Object result, KeyRange range);
+  /** Wraps the iterator that a query of {@code range} has returned, if it is one. */
+  Object bounded(final Object result, final KeyRange range) {
+    if (result instanceof WindowStoreIterator<?> windows) {
+      return new BoundedIterator.OfWindows<>(windows, search, range);
+    }
+    return result instanceof KeyValueIterator<?, ?> records ? new BoundedIterator<>(records, search, range) : result;
+  }
 
   /** Searches within a range; null: everywhere. */
   final <K> KeyValueIterator<K, byte[]> find(final KeyRange range, final Supplier<KeyValueIterator<K, byte[]>> call) {

@@ -107,14 +107,6 @@ class BoundedWindowStore extends BoundedStore<WindowStore<Bytes, byte[]>> implem
     }
   }
 
-  @Override
-  @SuppressWarnings("unchecked")
-  final Object bounded(final Object result, final KeyRange range) {
-    return result instanceof WindowStoreIterator<?> windows
-        ? new BoundedIterator.OfWindows<>((WindowStoreIterator<byte[]>) windows, search, range)
-        : result;
-  }
-
   private WindowStoreIterator<byte[]> ofKey(
       final KeyRange range, final Supplier<WindowStoreIterator<byte[]>> fetch) {
     final WindowStoreIterator<byte[]> found = search.within(range, fetch);
