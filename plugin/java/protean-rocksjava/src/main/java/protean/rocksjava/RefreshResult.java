@@ -3,21 +3,12 @@
 package protean.rocksjava;
 
 /**
- * What {@link Protean#refreshFilters} has done or, in a dry run, would have done:
- *
- * <ul>
- *   <li>{@code samples}: the sample queries. If there are none, files are assumed to be asked in proportion to their sizes;
- *   <li>{@code rate_known}: whether the rates per second are known, since at least one of the samples is from a query since the
- *       DB was opened;
- *   <li>{@code bytes_read} from files, to learn their keys;
- *   <li>{@code files_rewritten}, or in a dry run those that would be; {@code bytes_rewritten} of these files, and {@code
- *       saved_reads_per_second} by them;
- *   <li>the list {@code files}, all of the column family as they were when refreshing began, by level: {@code name} such as
- *       000123.sst, {@code level}, {@code bytes}, {@code entries}, {@code outcome} such as "rewritten", "would be rewritten" or
- *       "too little gain", {@code status} (why it could not be read or was not rewritten; else empty), {@code queries} that its
- *       filter decides, {@code old_design} and {@code new_design}, {@code old_fpr} and {@code new_fpr}, {@code
- *       asked_per_second} (queries that its filter should deny) and {@code saved_reads_per_second}.
- * </ul>
+ * What {@link Protean#refreshFilters} has done or, in a dry run, would have done: the members of {@code RefreshResult} in C++,
+ * which {@code plugin/refresh_filters.h} explains. {@code samples}, {@code rate_known}, {@code bytes_read}, {@code
+ * files_rewritten}, {@code bytes_rewritten}, {@code saved_reads_per_second}; and the list {@code files}, all of the column family
+ * as they were when refreshing began, by level: {@code name} such as 000123.sst, {@code level}, {@code bytes}, {@code entries},
+ * {@code outcome} such as "rewritten" or "too little gain", {@code status}, {@code queries}, {@code old_design}, {@code
+ * new_design}, {@code old_fpr}, {@code new_fpr}, {@code asked_per_second}, {@code saved_reads_per_second}.
  */
 public final class RefreshResult extends Facts {
   /** A result, and why refreshing ended early, or null. */
