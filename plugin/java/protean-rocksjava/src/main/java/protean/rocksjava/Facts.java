@@ -27,7 +27,7 @@ public class Facts {
         texts.put(name, in.text());
       }
     }
-    lists = Map.of("levels", in.list(Facts::new), "files", in.list(Facts::new));
+    lists = Map.of("levels", in.list(), "files", in.list());
   }
 
   /**

@@ -79,7 +79,7 @@ public final class FilterRefresher implements AutoCloseable {
     if (runs == 0) {
       return Optional.empty();
     }
-    final RefreshResult.Ended ended = new RefreshResult.Ended(in);
+    final RefreshResult.Ended ended = RefreshResult.Ended.of(in);
     return Optional.of(new Latest(runs, ended.result(), ended.error()));
   }
 

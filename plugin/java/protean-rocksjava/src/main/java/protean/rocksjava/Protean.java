@@ -286,7 +286,7 @@ public final class Protean {
       final RefreshOptions options) throws RocksDBException {
     final ColumnFamily family = new ColumnFamily(db, columnFamily);
     load();
-    final RefreshResult.Ended ended = new RefreshResult.Ended(new Decoder(Native.refreshFilters(family.dbHandle(),
+    final RefreshResult.Ended ended = RefreshResult.Ended.of(new Decoder(Native.refreshFilters(family.dbHandle(),
         family.handle(), Native.bytes(options.toString()), options.progress() == null ? null : options)));
     if (ended.error() != null) {
       throw ended.error();

@@ -2,6 +2,8 @@
 
 package protean.rocksjava;
 
+import org.rocksdb.Status;
+
 /**
  * What {@link Protean#refreshFilters} has done or, in a dry run, would have done: the members of {@code RefreshResult} in C++,
  * which {@code plugin/refresh_filters.h} explains. {@code samples}, {@code rate_known}, {@code bytes_read}, {@code
@@ -13,13 +15,10 @@ package protean.rocksjava;
 public final class RefreshResult extends Facts {
   /** A result, and why refreshing ended early, or null. */
   record Ended(RefreshResult result, RefreshException error) {
-    Ended(final Decoder in) {
-      this((int) in.number(), (int) in.number(), in.text(), new RefreshResult(in));
-    }
-
-    private Ended(final int code, final int subCode, final String state, final RefreshResult result) {
-      this(result, code == 0 ? null
-          : new RefreshException(Native.exception(code, subCode, Native.bytes(state)).getStatus(), result));
+    static Ended of(final Decoder in) {
+      final Status status = Native.status((int) in.number(), (int) in.number(), in.text());
+      final RefreshResult result = new RefreshResult(in);
+      return new Ended(result, status.getCode() == Status.Code.Ok ? null : new RefreshException(status, result));
     }
   }
 
