@@ -36,37 +36,33 @@ using Options = RefreshOptions;
 using Levels = std::vector<int>;
 using Bound = std::optional<std::string>;
 
-// The values of options as texts. The functions Parse return false for texts
-// that are none.
-
-bool Parse(const std::string& text, Levels* levels) {
-  constexpr size_t kMaxDigits = 3;
-  levels->clear();
-  for (const std::string& level : StringSplit(text, ',')) {
-    if (level.empty() || level.size() > kMaxDigits ||
-        level.find_first_not_of("0123456789") != std::string::npos) {
-      return false;
+// Reads the value of an option from a text. False for texts that are none.
+template <typename Value>
+bool Parse(const std::string& text, Value* value) {
+  if constexpr (std::is_same_v<Value, Levels>) {
+    constexpr size_t kMaxDigits = 3;
+    value->clear();
+    for (const std::string& level : StringSplit(text, ',')) {
+      if (level.empty() || level.size() > kMaxDigits ||
+          level.find_first_not_of("0123456789") != std::string::npos) {
+        return false;
+      }
+      value->push_back(std::stoi(level));
     }
-    levels->push_back(std::stoi(level));
+    return text.empty() || text.back() != ',';
+  } else if constexpr (std::is_same_v<Value, Bound>) {
+    value->reset();
+    return text.empty() || ParseKey(text, &value->emplace());
+  } else if constexpr (std::is_same_v<Value, bool>) {
+    return ParseBoolean(text, value);
+  } else if constexpr (std::is_same_v<Value, double>) {
+    return ParseDecimal(text, value);
+  } else {
+    uint64_t parsed = 0;
+    const bool is_one = ParseWholeNumber(text, &parsed);
+    *value = static_cast<Value>(parsed);
+    return is_one && *value == parsed;
   }
-  return text.empty() || text.back() != ',';
-}
-bool Parse(const std::string& text, bool* flag) {
-  return ParseBoolean(text, flag);
-}
-bool Parse(const std::string& text, Bound* key) {
-  key->reset();
-  return text.empty() || ParseKey(text, &key->emplace());
-}
-bool Parse(const std::string& text, double* number) {
-  return ParseDecimal(text, number);
-}
-template <typename Whole>
-bool Parse(const std::string& text, Whole* number) {
-  uint64_t parsed = 0;
-  const bool is_one = ParseWholeNumber(text, &parsed);
-  *number = static_cast<Whole>(parsed);
-  return is_one && *number == parsed;
 }
 
 struct RefreshOption {

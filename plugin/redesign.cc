@@ -369,12 +369,6 @@ class Redesign {
         [&](RefreshCounts*, RefreshMemory* memory) { *memory = memory_; });
   }
 
-  // What a false positive costs in files of the level; 0 if that is unknown.
-  uint64_t PriceAt(int level) const {
-    const auto price = prices_.find(level);
-    return price == prices_.end() ? 0 : price->second;
-  }
-
   // Returns true if a rewrite of the file pays back in time, if that can be
   // told, with a new filter that saves this share of all questions.
   bool PaysBack(const RefreshedFile& file, double saved) const {
@@ -484,7 +478,7 @@ class Redesign {
     }
     const UserCollectedProperties properties =
         opened.properties()->user_collected_properties;
-    const uint64_t price = PriceAt(file->level);
+    const uint64_t price = prices_[file->level];
     candidate->min_gain =
         MinGainOf(run_.options.min_gain, *policy, price, properties);
     // The bits per key that the filter has, and that it would get now.
@@ -613,7 +607,7 @@ class Redesign {
       unreported += entry_bytes;
       return unreported < kBytesPerReport || report();
     };
-    const uint64_t price = PriceAt(file->level);
+    const uint64_t price = prices_[file->level];
     std::vector<BuiltFilter> built;
     const Status s =
         TryPolicies(*opened,
@@ -681,7 +675,8 @@ class Redesign {
   std::vector<Candidate> candidates_;  // in the order of the result
   std::vector<size_t> runs_;  // where each sorted run begins, and the last ends
   RefreshMemory memory_;
-  std::map<int, uint64_t> prices_;  // by level, where they are known
+  // What a false positive costs in files of each level; 0 if that is unknown.
+  std::map<int, uint64_t> prices_;
   std::priority_queue<Candidate*, std::vector<Candidate*>, ComesAfter> waiting_;
   std::vector<Candidate*> futile_;  // were read in vain before
 };

@@ -12,8 +12,6 @@
 #include <functional>
 #include <future>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "filter_policy/open_db/open_families.h"
 #include "plugin/refresh_filters.h"

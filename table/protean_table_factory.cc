@@ -24,12 +24,9 @@ namespace {
 // The names of the policies that the program has made in code. RocksDB writes
 // such a name to the OPTIONS file and reads it back, but cannot make the policy
 // from it unless the program has registered the policy.
-struct PolicyNames {
-  std::mutex mutex;
-  std::set<std::string> names;
-};
-PolicyNames& NamesMadeInCode() {
-  static auto* const names = new PolicyNames;
+std::mutex names_mutex;
+std::set<std::string>& NamesMadeInCode() {
+  static auto* const names = new std::set<std::string>;
   return *names;
 }
 
@@ -39,9 +36,8 @@ void NoteName(const FilterPolicy* policy) {
       IsOfRocksDB(*policy)) {
     return;
   }
-  PolicyNames& made = NamesMadeInCode();
-  const std::lock_guard<std::mutex> lock(made.mutex);
-  made.names.insert(policy->Name());
+  const std::lock_guard<std::mutex> lock(names_mutex);
+  NamesMadeInCode().insert(policy->Name());
 }
 bool IsMadeInCode(const ConfigOptions& config_options,
                   const std::string& filter_policy) {
@@ -49,9 +45,8 @@ bool IsMadeInCode(const ConfigOptions& config_options,
   std::unordered_map<std::string, std::string> options;
   const Status s = Customizable::GetOptionsMap(config_options, nullptr,
                                                filter_policy, &id, &options);
-  PolicyNames& made = NamesMadeInCode();
-  const std::lock_guard<std::mutex> lock(made.mutex);
-  return s.ok() && made.names.count(id) > 0;
+  const std::lock_guard<std::mutex> lock(names_mutex);
+  return s.ok() && NamesMadeInCode().count(id) > 0;
 }
 
 void LogWarning(Logger* log, const std::string& text) {
@@ -69,7 +64,7 @@ std::atomic<bool> warned_of_writing_iterators{false};
 // ReadOptions. And it must see all deletions.
 template <typename CfOptions>
 void HideNothingIfIteratorsWrite(const CfOptions& options, Logger* log) {
-  if (!IteratorsWrite(options, 0)) return;
+  if (!IteratorsWrite(options)) return;
   ThreadBounds::Ignore();
   DeletionSkips::are_allowed = false;
   WarnOnce(&warned_of_writing_iterators, log,

@@ -23,7 +23,6 @@
 
 #include <array>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "filter_policy/protean_filter_policy.h"

@@ -190,8 +190,8 @@ class Preflight : public Command {
           "true", kSet,
           "false: the last level, where range reads gain most, gets no "
           "filters");
-    AddIf(IteratorsWrite(family.options, 0),
-          "min_tombstones_for_range_conversion", "more than 0", kPartly,
+    AddIf(IteratorsWrite(family.options), "min_tombstones_for_range_conversion",
+          "more than 0", kPartly,
           "SearchBoundsScope has no effect in this process; bounds in "
           "ReadOptions filter");
   }

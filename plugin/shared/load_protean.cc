@@ -70,85 +70,70 @@ struct Object {
   Object* next;
 };
 
-// The objects of the process. They are listed first and opened later: while
+// Visits the objects of the process, each opened once more; a visit that keeps
+// its object open returns true. They are listed first and opened later: while
 // dl_iterate_phdr holds its lock, dlopen would wait for a thread that loads
 // something, and that thread for the lock.
-class Objects {
- public:
-  Objects() { dl_iterate_phdr(Add, this); }
-  ~Objects() {
-    while (first_ != nullptr) {
-      Object* const next = first_->next;
-      free(first_);
-      first_ = next;
-    }
-  }
-  Objects(const Objects&) = delete;
-  Objects& operator=(const Objects&) = delete;
-
-  const Object* first() const { return first_; }
-
- private:
-  static int Add(dl_phdr_info* info, size_t /*size*/, void* data) {
-    auto* const objects = static_cast<Objects*>(data);
+template <typename Visit>
+void VisitObjects(const Visit& visit) {
+  Object* first = nullptr;
+  Object** end = &first;
+  const auto add = [](dl_phdr_info* info, size_t /*size*/, void* data) {
+    auto** const last = static_cast<Object***>(data);
     auto* const object = static_cast<Object*>(malloc(sizeof(Object)));
     if (object == nullptr) return 1;
     snprintf(object->name, sizeof(object->name), "%s", info->dlpi_name);
     object->base = StartOf(*info);
     object->next = nullptr;
-    *objects->end_ = object;
-    objects->end_ = &object->next;
+    **last = object;
+    *last = &object->next;
     return 0;
+  };
+  dl_iterate_phdr(add, &end);
+  while (first != nullptr) {
+    // The program itself has no name. The kernel's own objects (vDSO) have a
+    // name that cannot be opened: nullptr.
+    void* const handle = dlopen(first->name[0] == '\0' ? nullptr : first->name,
+                                RTLD_LAZY | RTLD_NOLOAD);
+    if (handle != nullptr && !visit(*first, handle)) dlclose(handle);
+    Object* const next = first->next;
+    free(first);
+    first = next;
   }
-
-  Object* first_ = nullptr;
-  Object** end_ = &first_;
-};
-
-// Opens an object once more. The program itself has no name. The kernel's own
-// objects (vDSO) have a name that cannot be opened: nullptr.
-void* Reopen(const Object& object) {
-  return dlopen(object.name[0] == '\0' ? nullptr : object.name,
-                RTLD_LAZY | RTLD_NOLOAD);
 }
 
 }  // namespace
 
 int FindRocksDB(const void* address, LoadedRocksDB* found) {
   int count = 0;
-  const Objects objects;
-  for (const Object* o = objects.first(); o != nullptr; o = o->next) {
-    if (address != nullptr && o->base != BaseOf(address)) continue;
-    void* const handle = Reopen(*o);
-    if (handle == nullptr) continue;
-    if (OwnSymbol(handle, o->base, kRegistry) == nullptr) {
-      dlclose(handle);
-      continue;
+  VisitObjects([&](const Object& object, void* handle) {
+    if ((address != nullptr && object.base != BaseOf(address)) ||
+        OwnSymbol(handle, object.base, kRegistry) == nullptr) {
+      return false;
     }
-    if (count++ > 0) continue;
+    if (count++ > 0) return true;
     found->handle = handle;
-    found->base = o->base;
-    snprintf(found->name, sizeof(found->name), "%s", o->name);
-  }
+    found->base = object.base;
+    snprintf(found->name, sizeof(found->name), "%s", object.name);
+    return true;
+  });
   return count;
 }
 
 bool FindProteanOf(const LoadedRocksDB& rocksdb, char* name) {
-  const Objects objects;
-  for (const Object* o = objects.first(); o != nullptr; o = o->next) {
-    void* const handle = Reopen(*o);
-    if (handle == nullptr) continue;
+  bool is_found = false;
+  VisitObjects([&](const Object& object, void* handle) {
     using RocksDBOf = const void* (*)();
     const auto rocksdb_of = reinterpret_cast<RocksDBOf>(
-        OwnSymbol(handle, o->base, kProteanRocksDB));
-    const bool is_it =
-        rocksdb_of != nullptr && BaseOf(rocksdb_of()) == rocksdb.base;
-    dlclose(handle);
-    if (!is_it) continue;
-    snprintf(name, kMaxPath, "%s", o->name);
-    return true;
-  }
-  return false;
+        OwnSymbol(handle, object.base, kProteanRocksDB));
+    if (!is_found && rocksdb_of != nullptr &&
+        BaseOf(rocksdb_of()) == rocksdb.base) {
+      is_found = true;
+      snprintf(name, kMaxPath, "%s", object.name);
+    }
+    return false;
+  });
+  return is_found;
 }
 
 bool TagOf(const LoadedRocksDB& rocksdb, char* tag, char* reason, size_t size) {

@@ -97,19 +97,6 @@ std::shared_ptr<const FilterPolicy> PolicyOfUnknownFilter(
   return is_own ? std::make_shared<SurfFilterPolicy>() : nullptr;
 }
 
-// Whether RocksDB wants the block cache left alone while a file is opened: a
-// member of the options since 11.8. A second argument of 0 picks the first of
-// the two functions where it compiles.
-template <typename Options>
-auto LeavesCacheAlone(const Options& options, int)
-    -> decltype(static_cast<bool>(options.avoid_shared_metadata_cache)) {
-  return options.avoid_shared_metadata_cache;
-}
-template <typename Options>
-bool LeavesCacheAlone(const Options& /*options*/, long) {
-  return false;
-}
-
 const FilterHold& PinnedBlockOf(const BlockBasedTable::Rep& rep) {
   const FilterReader& reader =
       *static_cast_with_check<FullFilterBlockReader>(rep.filter.get());
@@ -220,7 +207,12 @@ void BlockBasedFile::OpenCachedFilter(const Arguments& arguments) {
       arguments.file_size <= options.max_file_size_for_l0_meta_pin;
   const bool pin = tier == PinningTier::kAll ||
                    (tier == PinningTier::kFlushedAndSimilar && maybe_flushed);
-  if (!LeavesCacheAlone(options, 0) &&
+  // Whether RocksDB wants the block cache left alone: a member since 11.8.
+  const bool leaves_cache_alone = ReadIfThere(
+      options, [](const auto& o) -> decltype(o.avoid_shared_metadata_cache) {
+        return o.avoid_shared_metadata_cache;
+      });
+  if (!leaves_cache_alone &&
       (arguments.prefetch || options.level == 0 || pin)) {
     filter->Load(arguments.read_options, pin);
   }

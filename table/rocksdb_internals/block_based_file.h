@@ -121,10 +121,16 @@ class BlockBasedFile {
   // Returns true if the order of sequence numbers tells which entries of a key
   // hide which, from all readers that see them, and that entries in memtables
   // are newer. Transactions that are prepared before they are committed, and
-  // files that are ingested, do otherwise.
+  // files that are ingested, do otherwise. In RocksDB 11, the latter are
+  // allowed by an option of the column family.
   bool hides_by_sequence() const {
-    return !rep()->ioptions.allow_2pc &&
-           !AllowsIngestBehind(rep()->ioptions, 0) &&
+    const auto& options = rep()->ioptions;
+    return !options.allow_2pc && !options.allow_ingest_behind &&
+           !ReadIfThere(
+               options,
+               [](const auto& o) -> decltype(o.cf_allow_ingest_behind) {
+                 return o.cf_allow_ingest_behind;
+               }) &&
            properties()->external_sst_file_global_seqno_offset == 0;
   }
   // The file's properties. If they cannot be read, or the file is older than

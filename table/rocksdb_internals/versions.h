@@ -16,6 +16,7 @@
 #pragma once
 
 #include <memory>
+#include <type_traits>
 
 #include "rocksdb/db.h"
 #include "rocksdb/version.h"
@@ -92,19 +93,28 @@ Status OpenReadOnly(std::unique_ptr<DB>* db, const Arguments&... arguments) {
       db, [&](auto* into) { return DB::OpenForReadOnly(arguments..., into); });
 }
 
+// Returns what `read`, a generic lambda, reads from options, or false if it
+// does not compile for them, since they have no such member in this version.
+template <typename Options, typename Read>
+bool ReadIfThere(const Options& options, const Read& read) {
+  if constexpr (std::is_invocable_v<Read, const Options&>) {
+    return read(options);
+  } else {
+    return false;
+  }
+}
+
 // Whether iterators write: with min_tombstones_for_range_conversion, which
 // RocksDB has since 11, an iterator that passes by deletions without a key
 // between them writes a range deletion in their place. Such an iterator must
-// see all keys. `options` are ColumnFamilyOptions or MutableCFOptions; a second
-// argument of 0 picks the first of the two functions where it compiles.
+// see all keys. `options` are ColumnFamilyOptions or MutableCFOptions.
 template <typename CfOptions>
-auto IteratorsWrite(const CfOptions& options, int)
-    -> decltype(options.min_tombstones_for_range_conversion > 0) {
-  return options.min_tombstones_for_range_conversion > 0;
-}
-template <typename CfOptions>
-bool IteratorsWrite(const CfOptions& /*options*/, long) {
-  return false;
+bool IteratorsWrite(const CfOptions& options) {
+  return ReadIfThere(
+      options,
+      [](const auto& o) -> decltype(o.min_tombstones_for_range_conversion > 0) {
+        return o.min_tombstones_for_range_conversion > 0;
+      });
 }
 
 // ---- Private members ----
@@ -124,17 +134,5 @@ template <typename Name, typename Name::Pointer kMember>
 struct Lend {
   friend typename Name::Pointer MemberOf(Name /*name*/) { return kMember; }
 };
-
-// Returns true if files may be ingested below those that the column family has.
-// In RocksDB 11, that is an option of the column family.
-template <typename Options>
-auto AllowsIngestBehind(const Options& options, int)
-    -> decltype(options.cf_allow_ingest_behind) {
-  return options.allow_ingest_behind || options.cf_allow_ingest_behind;
-}
-template <typename Options>
-bool AllowsIngestBehind(const Options& options, long) {
-  return options.allow_ingest_behind;
-}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -147,8 +147,8 @@ int main(int count, char** arguments) {
   functions.ThrowNew = Throw;
   JNIEnv jni = &functions;
   typedef jlong (*Bind)(JNIEnv*, jclass, jlong, jstring);
-  const Bind bind =
-      (Bind)Find(protean, "Java_protean_rocksjava_NativeLibraries_bind");
+  const Bind bind = (Bind)Find(
+      protean, "Java_protean_rocksjava_NativeLibraries_00024Loader_bind");
   if (bind(&jni, NULL, (jlong)env, (jstring)(void*)arguments[2]) == 0) {
     Fail(loader, "it gives no reason");
   }

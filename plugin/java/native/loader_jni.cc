@@ -88,8 +88,8 @@ extern "C" {
 
 // Loads Protean and the functions for Java from a folder. `rocksdb_env` is an
 // Env of the RocksDB to bind to. Returns a handle for link.
-JNIEXPORT jlong JNICALL Java_protean_rocksjava_NativeLibraries_bind(
-    JNIEnv* env, jclass /*libraries*/, jlong rocksdb_env, jstring folder) {
+JNIEXPORT jlong JNICALL Java_protean_rocksjava_NativeLibraries_00024Loader_bind(
+    JNIEnv* env, jclass /*loader*/, jlong rocksdb_env, jstring folder) {
   const char* const folder_text = env->GetStringUTFChars(folder, nullptr);
   if (folder_text == nullptr) return 0;
   char reason[3 * protean_loader::kMaxPath] = "";
@@ -102,9 +102,9 @@ JNIEXPORT jlong JNICALL Java_protean_rocksjava_NativeLibraries_bind(
 }
 
 // Connects a native method with its function.
-JNIEXPORT void JNICALL Java_protean_rocksjava_NativeLibraries_link(
-    JNIEnv* env, jclass /*libraries*/, jlong handle, jclass type,
-    jstring symbol, jstring name, jstring signature) {
+JNIEXPORT void JNICALL Java_protean_rocksjava_NativeLibraries_00024Loader_link(
+    JNIEnv* env, jclass /*loader*/, jlong handle, jclass type, jstring symbol,
+    jstring name, jstring signature) {
   protean_loader::Link(env, reinterpret_cast<void*>(handle), type, symbol, name,
                        signature);
 }

@@ -176,6 +176,7 @@ type Report = Box<dyn FnMut(Result<Record, RefreshError>) + Send>;
 /// A thread that refreshes a column family periodically, until this is dropped.
 ///
 /// Made by [`ColumnFamily::refresh_periodically`]. Dropping it waits for the files that are being rewritten.
+#[derive(Debug)]
 pub struct FilterRefresher<'db> {
     refresher: *mut ffi::FilterRefresher,
     // The thread calls it until the refresher is destroyed. It has an address of its own.
@@ -187,12 +188,6 @@ pub struct FilterRefresher<'db> {
 unsafe impl Send for FilterRefresher<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for FilterRefresher<'_> {}
-
-impl fmt::Debug for FilterRefresher<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FilterRefresher").finish_non_exhaustive()
-    }
-}
 
 /// Passes a result on to the closure in `state`. A closure that has panicked is not called again.
 unsafe extern "C" fn tell_result(

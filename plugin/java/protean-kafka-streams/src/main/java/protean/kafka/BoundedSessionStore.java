@@ -108,14 +108,6 @@ class BoundedSessionStore extends BoundedStore<SessionStore<Bytes, byte[]>> impl
         : null;
   }
 
-  @Override
-  @SuppressWarnings("unchecked")
-  final Object bounded(final Object result, final KeyRange range) {
-    return result instanceof KeyValueIterator<?, ?> sessions
-        ? new BoundedIterator<>((KeyValueIterator<Windowed<Bytes>, byte[]>) sessions, search, range)
-        : result;
-  }
-
   private static KeyRange allOf(final Bytes key) {
     return KeyRange.sessions(key, 0, Long.MAX_VALUE);
   }

@@ -14,6 +14,7 @@ import org.apache.kafka.streams.query.Query;
 import org.apache.kafka.streams.query.QueryConfig;
 import org.apache.kafka.streams.query.QueryResult;
 import org.apache.kafka.streams.state.KeyValueIterator;
+import org.apache.kafka.streams.state.WindowStoreIterator;
 
 /**
  * The base of the bounded stores. Everything except the end of a search is delegated to the wrapped store; as thread-safe
@@ -33,13 +34,19 @@ abstract class BoundedStore<S extends StateStore> implements StateStore {
   /** The keys that a query will look at; null if that is unknown. */
   abstract KeyRange rangeOf(Query<?> query);
 
-  /** Wraps the iterator that a query of {@code range} has returned. */
-  abstract Object bounded(Object result, KeyRange range);
+  /** Wraps the iterator that a search or a query of {@code range} has returned, if it is one, in one of the same kind. */
+  Object bounded(final Object result, final KeyRange range) {
+    if (result instanceof WindowStoreIterator<?> windows) {
+      return new BoundedIterator.OfWindows<>(windows, search, range);
+    }
+    return result instanceof KeyValueIterator<?, ?> records ? new BoundedIterator<>(records, search, range) : result;
+  }
 
   /** Searches within a range; null: everywhere. */
-  final <K> KeyValueIterator<K, byte[]> find(final KeyRange range, final Supplier<KeyValueIterator<K, byte[]>> call) {
-    final KeyValueIterator<K, byte[]> found = search.within(range, call);
-    return range == null ? found : new BoundedIterator<>(found, search, range);
+  @SuppressWarnings("unchecked")
+  final <I> I find(final KeyRange range, final Supplier<I> call) {
+    final I found = search.within(range, call);
+    return range == null ? found : (I) bounded(found, range);
   }
 
   /** The folder in which Kafka keeps the RocksDBs of this store. The folder of a segmented store is named after it. */

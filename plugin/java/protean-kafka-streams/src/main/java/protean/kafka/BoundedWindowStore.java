@@ -4,7 +4,6 @@ package protean.kafka;
 
 import java.time.Instant;
 import java.util.Optional;
-import java.util.function.Supplier;
 import org.apache.kafka.common.utils.Bytes;
 import org.apache.kafka.streams.kstream.Windowed;
 import org.apache.kafka.streams.query.Query;
@@ -50,12 +49,12 @@ class BoundedWindowStore extends BoundedStore<WindowStore<Bytes, byte[]>> implem
 
   @Override
   public WindowStoreIterator<byte[]> fetch(final Bytes key, final long timeFrom, final long timeTo) {
-    return ofKey(KeyRange.windows(key, timeFrom, timeTo), () -> inner.fetch(key, timeFrom, timeTo));
+    return find(KeyRange.windows(key, timeFrom, timeTo), () -> inner.fetch(key, timeFrom, timeTo));
   }
 
   @Override
   public WindowStoreIterator<byte[]> backwardFetch(final Bytes key, final long timeFrom, final long timeTo) {
-    return ofKey(KeyRange.windows(key, timeFrom, timeTo), () -> inner.backwardFetch(key, timeFrom, timeTo));
+    return find(KeyRange.windows(key, timeFrom, timeTo), () -> inner.backwardFetch(key, timeFrom, timeTo));
   }
 
   @Override
@@ -105,19 +104,5 @@ class BoundedWindowStore extends BoundedStore<WindowStore<Bytes, byte[]>> implem
     } catch (final ArithmeticException e) {
       return null; // The store refuses such times.
     }
-  }
-
-  @Override
-  @SuppressWarnings("unchecked")
-  final Object bounded(final Object result, final KeyRange range) {
-    return result instanceof WindowStoreIterator<?> windows
-        ? new BoundedIterator.OfWindows<>((WindowStoreIterator<byte[]>) windows, search, range)
-        : result;
-  }
-
-  private WindowStoreIterator<byte[]> ofKey(
-      final KeyRange range, final Supplier<WindowStoreIterator<byte[]>> fetch) {
-    final WindowStoreIterator<byte[]> found = search.within(range, fetch);
-    return range == null ? found : new BoundedIterator.OfWindows<>(found, search, range);
   }
 }

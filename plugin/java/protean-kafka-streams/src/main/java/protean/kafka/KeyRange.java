@@ -15,9 +15,6 @@ import org.apache.kafka.common.utils.Bytes;
  * empty or everything. They accept any arguments, including null and negative times, and throw nothing.
  */
 record KeyRange(byte[] lower, byte[] upper) {
-  private static final int WINDOW_SUFFIX = Long.BYTES + Integer.BYTES;
-  private static final int SESSION_SUFFIX = Long.BYTES + Long.BYTES;
-
   /** The keys of {@code range(from, to)}: both are inclusive, and null is open. */
   static KeyRange keys(final Bytes from, final Bytes to) {
     return of(from == null ? null : from.get(), to == null ? null : to.get());
@@ -31,35 +28,33 @@ record KeyRange(byte[] lower, byte[] upper) {
 
   /** The windows of one key that start between the two times, both inclusive. */
   static KeyRange windows(final Bytes key, final long from, final long to) {
-    if (key == null) {
-      return null;
-    }
-    return of(
-        concat(key.get(), window(Math.max(0, from), 0)), concat(key.get(), window(to, Integer.MAX_VALUE)));
+    return ofKey(key, window(Math.max(0, from), 0), window(to, Integer.MAX_VALUE));
   }
 
   /** The windows of several keys: Kafka searches the keys, and checks the times of the results. Null is open. */
   static KeyRange windows(final Bytes keyFrom, final Bytes keyTo, final long to) {
-    return of(
-        keyFrom == null ? null : Arrays.copyOf(keyFrom.get(), keyFrom.get().length + WINDOW_SUFFIX),
-        keyTo == null ? null : lastOf(keyTo.get(), window(to, Integer.MAX_VALUE)));
+    return ofKeys(keyFrom, keyTo, window(to, Integer.MAX_VALUE));
   }
 
   /** The sessions of one key that end at {@code earliestEnd} or later, and start at {@code latestStart} or earlier. */
   static KeyRange sessions(final Bytes key, final long earliestEnd, final long latestStart) {
-    if (key == null) {
-      return null;
-    }
-    return of(
-        concat(key.get(), session(Math.max(0, earliestEnd), 0)),
-        concat(key.get(), session(Long.MAX_VALUE, latestStart)));
+    return ofKey(key, session(Math.max(0, earliestEnd), 0), session(Long.MAX_VALUE, latestStart));
   }
 
   /** The sessions of several keys. Null is open. */
   static KeyRange sessions(final Bytes keyFrom, final Bytes keyTo, final long latestStart) {
-    return of(
-        keyFrom == null ? null : Arrays.copyOf(keyFrom.get(), keyFrom.get().length + SESSION_SUFFIX),
-        keyTo == null ? null : lastOf(keyTo.get(), session(Long.MAX_VALUE, latestStart)));
+    return ofKeys(keyFrom, keyTo, session(Long.MAX_VALUE, latestStart));
+  }
+
+  /** One key with the suffixes from {@code first} to {@code last}. */
+  private static KeyRange ofKey(final Bytes key, final byte[] first, final byte[] last) {
+    return key == null ? null : of(concat(key.get(), first), concat(key.get(), last));
+  }
+
+  /** Several keys, with any suffixes up to {@code last}. */
+  private static KeyRange ofKeys(final Bytes from, final Bytes to, final byte[] last) {
+    return of(from == null ? null : Arrays.copyOf(from.get(), from.get().length + last.length),
+        to == null ? null : lastOf(to.get(), last));
   }
 
   /** From {@code first} to {@code last}, both inclusive. */
@@ -99,11 +94,11 @@ record KeyRange(byte[] lower, byte[] upper) {
   }
 
   private static byte[] window(final long start, final int sequence) {
-    return ByteBuffer.allocate(WINDOW_SUFFIX).putLong(start).putInt(sequence).array();
+    return ByteBuffer.allocate(Long.BYTES + Integer.BYTES).putLong(start).putInt(sequence).array();
   }
 
   private static byte[] session(final long end, final long start) {
-    return ByteBuffer.allocate(SESSION_SUFFIX).putLong(end).putLong(start).array();
+    return ByteBuffer.allocate(2 * Long.BYTES).putLong(end).putLong(start).array();
   }
 
   private static byte[] concat(final byte[] key, final byte[] suffix) {

@@ -5,6 +5,7 @@ package protean.kafka;
 import java.util.HashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.regex.Pattern;
 import org.apache.kafka.common.config.ConfigDef;
 import org.apache.kafka.common.config.ConfigException;
@@ -45,11 +46,7 @@ record ProteanSettings(
         (name, value) -> {
           if (name.startsWith(POLICY_OF_STORE)) {
             policies.put(name.substring(POLICY_OF_STORE.length()), policy(name, value));
-          } else if (name.startsWith(PREFIX)
-              && !name.equals(ENABLED)
-              && !name.equals(ON_FAILURE)
-              && !name.equals(POLICY)
-              && !name.equals(SETTER)) {
+          } else if (name.startsWith(PREFIX) && !Set.of(ENABLED, ON_FAILURE, POLICY, SETTER).contains(name)) {
             throw new ConfigException(
                 "Unknown property " + name + "; there are " + ENABLED + ", " + ON_FAILURE + ", " + POLICY + ", "
                     + POLICY_OF_STORE + "STORE and " + SETTER);

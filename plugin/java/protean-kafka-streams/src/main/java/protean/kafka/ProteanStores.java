@@ -32,26 +32,24 @@ public final class ProteanStores {
   public static KeyValueBytesStoreSupplier bounded(final KeyValueBytesStoreSupplier supplier) {
     return supplier instanceof VersionedBytesStoreSupplier
         ? supplier
-        : BoundedSuppliers.bounded(supplier, KeyValueBytesStoreSupplier.class, BoundedStores::bounded);
+        : BoundedStores.bounded(supplier, KeyValueBytesStoreSupplier.class, BoundedStores::bounded);
   }
 
   /**
-   * Does for window stores what {@link #bounded(KeyValueBytesStoreSupplier)} does.
+   * {@return a supplier of window stores with bounds, as {@link #bounded(KeyValueBytesStoreSupplier)}}
    *
    * @param supplier of the stores
-   * @return a supplier of the same stores with bounds, or the same supplier if it has them already
    */
   public static WindowBytesStoreSupplier bounded(final WindowBytesStoreSupplier supplier) {
-    return BoundedSuppliers.bounded(supplier, WindowBytesStoreSupplier.class, BoundedStores::bounded);
+    return BoundedStores.bounded(supplier, WindowBytesStoreSupplier.class, BoundedStores::bounded);
   }
 
   /**
-   * Does for session stores what {@link #bounded(KeyValueBytesStoreSupplier)} does.
+   * {@return a supplier of session stores with bounds, as {@link #bounded(KeyValueBytesStoreSupplier)}}
    *
    * @param supplier of the stores
-   * @return a supplier of the same stores with bounds, or the same supplier if it has them already
    */
   public static SessionBytesStoreSupplier bounded(final SessionBytesStoreSupplier supplier) {
-    return BoundedSuppliers.bounded(supplier, SessionBytesStoreSupplier.class, BoundedStores::bounded);
+    return BoundedStores.bounded(supplier, SessionBytesStoreSupplier.class, BoundedStores::bounded);
   }
 }

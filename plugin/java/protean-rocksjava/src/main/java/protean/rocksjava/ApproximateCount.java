@@ -3,21 +3,10 @@
 package protean.rocksjava;
 
 /**
- * The number of keys in a range, as far as it is known without reading them ({@link Protean#approximateCount}). Beside {@code
- * count} and {@code is_exact}, it has
- *
- * <ul>
- *   <li>{@code in_memtables}: the part of {@code count} that the memtables hold;
- *   <li>{@code sorted_runs} that hold the other keys: a file of level 0, or a level;
- *   <li>{@code files} that were asked, and those of them whose filters cannot count: {@code files_scanned} between the bounds,
- *       because these are less than 64 KB apart, and {@code files_estimated} from their indexes, which is not exact. Only SuRF can
- *       count, and any filter if all of the file lies within the range;
- *   <li>{@code deletions}: anywhere in the files asked, within the range in the memtables, and all range deletions. Each may
- *       be counted as a key, and may hide others that are counted;
- *   <li>{@code deletions_left_out}: deleted keys in the range that {@code count} leaves out, in long stretches of deletions;
- *   <li>{@code unsure}: whether {@code count} may include entries that are not separate live keys, such as data of a
- *       transaction that has not been committed.
- * </ul>
+ * The number of keys in a range, as far as it is known without reading them ({@link Protean#approximateCount}): the members of
+ * {@code CountResult} in C++, which {@code plugin/approximate_count.h} explains. {@code count} and {@code is_exact}, {@code
+ * in_memtables}, {@code sorted_runs}, {@code files}, {@code files_scanned}, {@code files_estimated}, {@code deletions}, {@code
+ * deletions_left_out}, {@code unsure}.
  */
 public final class ApproximateCount extends Facts {
   ApproximateCount(final Decoder in) {
@@ -34,11 +23,7 @@ public final class ApproximateCount extends Facts {
     return count("count");
   }
 
-  /**
-   * Whether the count is certainly the number of live keys.
-   *
-   * @return whether it is
-   */
+  /** {@return whether the count is certainly the number of live keys} */
   public boolean isExact() {
     return flag("is_exact");
   }

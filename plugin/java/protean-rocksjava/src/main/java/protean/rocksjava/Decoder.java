@@ -3,9 +3,8 @@
 package protean.rocksjava;
 
 import java.nio.ByteBuffer;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.function.Function;
+import java.util.stream.IntStream;
 
 /** Reads the values that a native function has encoded in an array of bytes. */
 final class Decoder {
@@ -29,12 +28,7 @@ final class Decoder {
     return Native.text(text);
   }
 
-  <T> List<T> list(final Function<Decoder, T> element) {
-    final int size = Math.toIntExact(number());
-    final List<T> list = new ArrayList<>(size);
-    for (int i = 0; i < size; i++) {
-      list.add(element.apply(this));
-    }
-    return List.copyOf(list);
+  List<Facts> list() {
+    return IntStream.range(0, Math.toIntExact(number())).mapToObj(i -> new Facts(this)).toList();
   }
 }

@@ -27,64 +27,55 @@ public class Facts {
         texts.put(name, in.text());
       }
     }
-    lists = Map.of("levels", in.list(Facts::new), "files", in.list(Facts::new));
+    lists = Map.of("levels", in.list(), "files", in.list());
   }
 
   /**
-   * A number; 1 or 0 for a truth value. Numbers below 2^53 are exact.
+   * {@return a number, 1 or 0 for a truth value; NaN if it is unknown, or if there is none} Numbers below 2^53 are exact.
    *
    * @param name its name
-   * @return the number; NaN if it is unknown, or if there is none of this name
    */
   public final double get(final String name) {
     return numbers.getOrDefault(name, Double.NaN);
   }
 
   /**
-   * A number that is a count.
+   * {@return a number that is a count; 0 if it is unknown, or if there is none}
    *
    * @param name its name
-   * @return the number; 0 if it is unknown, or if there is none of this name
    */
   public final long count(final String name) {
     return numbers.getOrDefault(name, 0.0).longValue();
   }
 
   /**
-   * A truth value.
+   * {@return a truth value; false if it is unknown, or if there is none}
    *
    * @param name its name
-   * @return the value; false if it is unknown, or if there is none of this name
    */
   public final boolean flag(final String name) {
     return count(name) != 0;
   }
 
   /**
-   * A text.
+   * {@return a text; empty if it is unknown, or if there is none}
    *
    * @param name its name
-   * @return the text; empty if it is unknown, or if there is none of this name
    */
   public final String text(final String name) {
     return texts.getOrDefault(name, "");
   }
 
   /**
-   * The facts of each element of a list.
+   * {@return the facts of each element of a list, which cannot be changed; empty if there is none of this name}
    *
    * @param name {@code levels} and {@code files} in statistics, {@code files} in the result of a refresh
-   * @return a list that cannot be changed; empty if there is none of this name
    */
   public final List<Facts> list(final String name) {
     return lists.getOrDefault(name, List.of());
   }
 
-  /**
-   * The numbers that are known.
-   *
-   * @return a map by name that cannot be changed
-   */
+  /** {@return the numbers that are known, by name, in a map that cannot be changed} */
   public final Map<String, Double> numbers() {
     return Collections.unmodifiableMap(numbers);
   }

@@ -26,16 +26,7 @@ public final class FilterRefresher implements AutoCloseable {
    * @param result what the latest one has done, before it failed if it did
    * @param error why it failed; null if it did not
    */
-  public record Latest(long runs, RefreshResult result, RefreshException error) {
-    private static Optional<Latest> of(final Decoder in) {
-      final long runs = in.number();
-      if (runs == 0) {
-        return Optional.empty();
-      }
-      final RefreshResult.Ended ended = new RefreshResult.Ended(in);
-      return Optional.of(new Latest(runs, ended.result(), ended.error()));
-    }
-  }
+  public record Latest(long runs, RefreshResult result, RefreshException error) {}
 
   private long handle; // 0 when closed; read and written under the lock of this object
 
@@ -75,14 +66,21 @@ public final class FilterRefresher implements AutoCloseable {
   }
 
   /**
-   * What the latest refresh has done.
+   * {@return what the latest refresh has done; empty before the first one has ended}
    *
-   * @return empty before the first one has ended
    * @throws IllegalStateException if this is closed
    */
   public synchronized Optional<Latest> latest() {
-    checkOpen();
-    return Latest.of(new Decoder(Native.latestRefresh(handle)));
+    if (handle == 0) {
+      throw new IllegalStateException("the FilterRefresher is closed");
+    }
+    final Decoder in = new Decoder(Native.latestRefresh(handle));
+    final long runs = in.number();
+    if (runs == 0) {
+      return Optional.empty();
+    }
+    final RefreshResult.Ended ended = RefreshResult.Ended.of(in);
+    return Optional.of(new Latest(runs, ended.result(), ended.error()));
   }
 
   /** Stops refreshing: waits for the file that is being rewritten. Can be called more than once. */
@@ -91,12 +89,6 @@ public final class FilterRefresher implements AutoCloseable {
     if (handle != 0) {
       Native.closeFilterRefresher(handle);
       handle = 0;
-    }
-  }
-
-  private void checkOpen() {
-    if (handle == 0) {
-      throw new IllegalStateException("the FilterRefresher is closed");
     }
   }
 }

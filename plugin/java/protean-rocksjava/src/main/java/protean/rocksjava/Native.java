@@ -64,7 +64,16 @@ final class Native {
 
   /** Turns a C++ {@code Status} into an exception. Called by native functions. */
   static RocksDBException exception(final int code, final int subCode, final byte[] state) {
-    return new RocksDBException(new Status(codeOf(code), subCodeOf(subCode), text(state)));
+    return new RocksDBException(status(code, subCode, text(state)));
+  }
+
+  static Status status(final int code, final int subCode, final String state) {
+    return new Status(
+        Arrays.stream(Status.Code.values()).filter(known -> known.getValue() == code).findFirst()
+            .orElse(Status.Code.Undefined),
+        Arrays.stream(Status.SubCode.values()).filter(known -> known.getValue() == subCode).findFirst()
+            .orElse(Status.SubCode.Undefined),
+        state);
   }
 
   static byte[] bytes(final String text) {
@@ -73,15 +82,5 @@ final class Native {
 
   static String text(final byte[] bytes) {
     return new String(bytes, StandardCharsets.UTF_8);
-  }
-
-  private static Status.Code codeOf(final int code) {
-    return Arrays.stream(Status.Code.values()).filter(known -> known.getValue() == code).findFirst()
-        .orElse(Status.Code.Undefined);
-  }
-
-  private static Status.SubCode subCodeOf(final int subCode) {
-    return Arrays.stream(Status.SubCode.values()).filter(known -> known.getValue() == subCode).findFirst()
-        .orElse(Status.SubCode.Undefined);
   }
 }

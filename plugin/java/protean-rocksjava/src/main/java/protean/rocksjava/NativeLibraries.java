@@ -32,8 +32,13 @@ import org.rocksdb.util.Environment;
  * libprotean-jni-TAG.so.1}, its functions for Java. {@code libprotean-jni.so.1} looks at the RocksDB of this class loader,
  * and binds the two of them to it. Every class loader that has {@code rocksdbjni} has a RocksDB of its own, and the Java VM
  * hides their symbols from each other; that stays so.
+ *
+ * @param os this machine's, as are the next two; tests have other machines
+ * @param path the folder to load from; null for none
+ * @param resources the folder in the JAR that has one with libraries for each platform, and in it a file {@code index} that
+ *     lists them
  */
-final class NativeLibraries {
+record NativeLibraries(String os, String architecture, boolean musl, String path, String javaLibraryPath, String resources) {
   /** A folder with the native libraries, instead of those in the JAR. */
   static final String PATH_PROPERTY = "protean.library.path";
 
@@ -51,34 +56,10 @@ final class NativeLibraries {
   private static final String LOADER = "libprotean-jni.so.1";
   private static final Pattern PROTEAN = Pattern.compile("libprotean-rocksdb-([0-9.]+)(-[a-z-]+)?\\.so\\.1");
 
-  private final String os;
-  private final String architecture;
-  private final boolean musl;
-  private final String path;
-  private final String javaLibraryPath;
-  private final String resources;
-
   /** The libraries for this machine. */
   NativeLibraries() {
     this(System.getProperty("os.name"), System.getProperty("os.arch"), Environment.isMuslLibc(),
         System.getProperty(PATH_PROPERTY), System.getProperty("java.library.path"), RESOURCES);
-  }
-
-  /**
-   * The libraries for another machine, in tests.
-   *
-   * @param path the folder to load from; null for none
-   * @param resources the folder in the JAR that has one with libraries for each platform, and in it a file {@code index}
-   *     that lists them
-   */
-  NativeLibraries(final String os, final String architecture, final boolean musl, final String path,
-      final String javaLibraryPath, final String resources) {
-    this.os = os;
-    this.architecture = architecture;
-    this.musl = musl;
-    this.path = path;
-    this.javaLibraryPath = javaLibraryPath;
-    this.resources = resources;
   }
 
   /**
@@ -239,7 +220,7 @@ final class NativeLibraries {
     }
     require(names, LOADER, where);
     loadLoader(folder, where);
-    final long functions = bind(env, folder.toAbsolutePath() + "/");
+    final long functions = Loader.bind(env, folder.toAbsolutePath() + "/");
     link(functions, Native.class);
     link(functions, SearchBounds.class);
   }
@@ -295,20 +276,23 @@ final class NativeLibraries {
         final String symbol = "Java_" + type.getName().replace('.', '_') + "_" + method.getName();
         final String signature =
             MethodType.methodType(method.getReturnType(), method.getParameterTypes()).toMethodDescriptorString();
-        link(functions, type, symbol, method.getName(), signature);
+        Loader.link(functions, type, symbol, method.getName(), signature);
       }
     }
   }
 
-  /**
-   * Loads Protean and its functions for Java from a folder, and binds them to the RocksDB of an {@code Env}. Throws an
-   * UnsatisfiedLinkError that says why they cannot be bound.
-   */
-  private static native long bind(long env, String folder);
+  /** The functions of the loader. */
+  private static final class Loader {
+    /**
+     * Loads Protean and its functions for Java from a folder, and binds them to the RocksDB of an {@code Env}. Throws an
+     * UnsatisfiedLinkError that says why they cannot be bound.
+     */
+    static native long bind(long env, String folder);
 
-  private static native void link(long functions, Class<?> type, String symbol, String name, String signature);
+    static native void link(long functions, Class<?> type, String symbol, String name, String signature);
+  }
 
-  private static UnsatisfiedLinkError failure(final String message, final Throwable cause) {
+  static UnsatisfiedLinkError failure(final String message, final Throwable cause) {
     final UnsatisfiedLinkError error = new UnsatisfiedLinkError(message);
     error.initCause(cause);
     return error;

@@ -17,7 +17,8 @@ import org.rocksdb.RocksDBException;
  *
  * <p>{@link #load} brings Protean into the process. From then on, {@code ProteanTable} can be named wherever RocksDB reads
  * options as text, including OPTIONS files, and {@link ProteanTableConfig} is its table for programs that build their
- * options in code. The other functions ask an open DB. All of them are thread safe.
+ * options in code. The other functions ask an open DB. All of them are thread safe, and throw {@code IllegalStateException} if
+ * the DB, the column family's handle, or options that they are given are closed.
  */
 public final class Protean {
   private static volatile boolean loaded;
@@ -73,25 +74,15 @@ public final class Protean {
         rocksDBFailure = e;
       }
     }
-    final UnsatisfiedLinkError error = new UnsatisfiedLinkError("RocksDB could not be loaded: " + rocksDBFailure);
-    error.initCause(rocksDBFailure);
-    throw error;
+    throw NativeLibraries.failure("RocksDB could not be loaded: " + rocksDBFailure, rocksDBFailure);
   }
 
-  /**
-   * Whether Protean is loaded; tries {@link #load} if it is not. For programs that can do without Protean.
-   *
-   * @return false if {@link #load} throws
-   */
+  /** {@return whether Protean is loaded, after {@link #load} if it was not} For programs that can do without Protean. */
   public static boolean isAvailable() {
     return unavailableReason() == null;
   }
 
-  /**
-   * Why Protean cannot be loaded.
-   *
-   * @return the message of what {@link #load} throws; null if Protean is loaded
-   */
+  /** {@return why Protean cannot be loaded: the message of what {@link #load} throws; null if it is loaded} */
   public static String unavailableReason() {
     try {
       load();
@@ -102,9 +93,8 @@ public final class Protean {
   }
 
   /**
-   * The version of Protean, and the RocksDB that it was compiled for.
+   * {@return the version of Protean, and the RocksDB that it was compiled for: "protean 1.0.0 for RocksDB 10.1.3, ..."}
    *
-   * @return a line such as "protean 1.0.0 for RocksDB 10.1.3, ..."
    * @throws UnsatisfiedLinkError as {@link #load}
    */
   public static String version() {
@@ -126,7 +116,6 @@ public final class Protean {
    * @throws RocksDBException {@code InvalidArgument} if the column family has another table, {@code NotSupported} for a
    *     snapshot, a timestamp, or the read tier {@code PERSISTED_TIER}, {@code TimedOut} after the deadline, {@code Incomplete}
    *     if {@code BLOCK_CACHE_TIER} does not suffice, or an error of reading
-   * @throws IllegalStateException if the DB, the column family's handle or the options are closed
    */
   public static ApproximateCount approximateCount(final RocksDB db, final ColumnFamilyHandle columnFamily,
       final ReadOptions readOptions, final KeyRange range) throws RocksDBException {
@@ -147,7 +136,6 @@ public final class Protean {
    * @param keys without timestamps
    * @return an answer for each key
    * @throws RocksDBException {@code InvalidArgument} if the column family has another table, or an error of reading
-   * @throws IllegalStateException if the DB, the column family's handle or the options are closed
    */
   public static boolean[] keysMayExist(final RocksDB db, final ColumnFamilyHandle columnFamily,
       final ReadOptions readOptions, final List<byte[]> keys) throws RocksDBException {
@@ -167,7 +155,6 @@ public final class Protean {
    * @param ranges with bounds on both sides or open ends
    * @return an answer for each range
    * @throws RocksDBException {@code InvalidArgument} if the column family has another table, or an error of reading
-   * @throws IllegalStateException if the DB, the column family's handle or the options are closed
    */
   public static boolean[] rangesMayExist(final RocksDB db, final ColumnFamilyHandle columnFamily,
       final ReadOptions readOptions, final List<KeyRange> ranges) throws RocksDBException {
@@ -201,7 +188,6 @@ public final class Protean {
    * @param columnFamily one of its column families; null for the default one
    * @return an immutable snapshot
    * @throws RocksDBException as RocksDB does
-   * @throws IllegalStateException if the DB or the column family's handle is closed
    */
   public static FilterStatistics filterStatistics(final RocksDB db, final ColumnFamilyHandle columnFamily)
       throws RocksDBException {
@@ -232,7 +218,6 @@ public final class Protean {
    * @param columnFamilies of DBs that are open
    * @return text in Prometheus' format (0.0.4)
    * @throws RocksDBException as RocksDB does
-   * @throws IllegalStateException if a DB or a column family's handle is closed
    */
   public static String prometheus(final List<ColumnFamily> columnFamilies) throws RocksDBException {
     load();
@@ -255,7 +240,6 @@ public final class Protean {
    * @throws IllegalArgumentException if there is no such policy, or its options are not allowed; the message says what is
    *     allowed. Nothing has changed then
    * @throws RocksDBException {@code InvalidArgument} if the column family has another table, or an error of writing
-   * @throws IllegalStateException if the DB or the column family's handle is closed
    */
   public static void setRangeFilter(final RocksDB db, final ColumnFamilyHandle columnFamily, final String policy)
       throws RocksDBException {
@@ -275,7 +259,6 @@ public final class Protean {
    * @param value as in an OPTIONS file
    * @throws RocksDBException {@code InvalidArgument} if the column family has another table, if there is no such option, if it
    *     cannot be changed in an open DB, or if the value is not allowed; or an error of writing. Nothing has changed then
-   * @throws IllegalStateException if the DB or the column family's handle is closed
    */
   public static void setTableOption(final RocksDB db, final ColumnFamilyHandle columnFamily, final String name,
       final String value) throws RocksDBException {
@@ -298,13 +281,12 @@ public final class Protean {
    *     {@code InvalidArgument} for another table or policy, {@code NotSupported} where there can be no range filters or the DB
    *     is open for reading only, and RocksDB's error when it can no longer write; it has what was done before
    * @throws RocksDBException {@code InvalidArgument} for options that are not allowed
-   * @throws IllegalStateException if the DB or the column family's handle is closed
    */
   public static RefreshResult refreshFilters(final RocksDB db, final ColumnFamilyHandle columnFamily,
       final RefreshOptions options) throws RocksDBException {
     final ColumnFamily family = new ColumnFamily(db, columnFamily);
     load();
-    final RefreshResult.Ended ended = new RefreshResult.Ended(new Decoder(Native.refreshFilters(family.dbHandle(),
+    final RefreshResult.Ended ended = RefreshResult.Ended.of(new Decoder(Native.refreshFilters(family.dbHandle(),
         family.handle(), Native.bytes(options.toString()), options.progress() == null ? null : options)));
     if (ended.error() != null) {
       throw ended.error();

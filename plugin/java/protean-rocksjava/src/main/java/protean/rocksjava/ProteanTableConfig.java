@@ -77,11 +77,7 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
     return this;
   }
 
-  /**
-   * The filters that new files get.
-   *
-   * @return the filter policy as RocksDB reads it in an options string
-   */
+  /** {@return the policy of the filters that new files get, as RocksDB reads it in an options string} */
   public String rangeFilter() {
     return rangeFilter;
   }
@@ -100,11 +96,7 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
     return this;
   }
 
-  /**
-   * The group of tables that share samples.
-   *
-   * @return the group; an empty string if there is none
-   */
+  /** {@return the group of tables that share samples; an empty string if there is none} */
   public String sampleGroup() {
     return sampleGroup;
   }
@@ -122,11 +114,7 @@ public class ProteanTableConfig extends BlockBasedTableConfig {
     return this;
   }
 
-  /**
-   * Whether filters of Protean are asked.
-   *
-   * @return whether they are
-   */
+  /** {@return whether filters of Protean are asked} */
   public boolean rangeFilters() {
     return rangeFilters;
   }

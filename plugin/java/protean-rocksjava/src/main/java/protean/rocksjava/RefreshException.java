@@ -16,11 +16,7 @@ public final class RefreshException extends RocksDBException {
     this.result = result;
   }
 
-  /**
-   * What had been done.
-   *
-   * @return the result
-   */
+  /** {@return what had been done} */
   public RefreshResult result() {
     return result;
   }

@@ -12,20 +12,9 @@ import org.rocksdb.RocksDBException;
  * <pre>new RefreshOptions().with("min_gain", 0.05).with("max_bytes", "1G")</pre>
  *
  * <p>Names, values and defaults of the options are those of the members of {@code RefreshOptions} in C++ ({@code
- * plugin/refresh_filters.h}), and the same in all languages:
- *
- * <ul>
- *   <li>{@code dry_run}: only report what would be done;
- *   <li>{@code levels} whose files may be rewritten, such as 0,1,6; none for all levels;
- *   <li>{@code start} and {@code limit}: only files that may have keys from the one on that are below the other, in the column
- *       family's order and without timestamps; nothing for no bound on that side;
- *   <li>{@code max_parallel_rewrites}: the files that are rewritten at the same time, 1 to 1024;
- *   <li>{@code all_files}: rewrite all files whose filters are not those of the policy, after a change of the policy;
- *   <li>{@code max_bytes} of files to rewrite;
- *   <li>{@code bytes_per_second} to read and to rewrite, on average; 0 for no limit;
- *   <li>{@code min_gain}: the fall of a file's false positive rate that is worth a rewrite, 0 to 1;
- *   <li>{@code payback_seconds} within which a new filter must save as many reads of a block as rewriting the file takes.
- * </ul>
+ * plugin/refresh_filters.h}), and the same in all languages: {@code dry_run}, {@code levels}, {@code start}, {@code limit},
+ * {@code max_parallel_rewrites}, {@code all_files}, {@code max_bytes}, {@code bytes_per_second}, {@code min_gain}, {@code
+ * payback_seconds}. {@code docs/options.md} explains them.
  *
  * <p>Immutable; each function returns new options. Those that set an option throw {@code IllegalArgumentException} for a value
  * that is not allowed; the message says what is allowed. They throw {@code UnsatisfiedLinkError} as {@link Protean#load}.

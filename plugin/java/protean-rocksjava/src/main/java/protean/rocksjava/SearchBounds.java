@@ -52,11 +52,7 @@ public final class SearchBounds {
 
   /** The time for which a thread has bounds. Scopes may be nested: the inner one counts. */
   public interface Scope extends AutoCloseable {
-    /**
-     * Whether the thread has got these bounds.
-     *
-     * @return false in a virtual thread, and once this is closed
-     */
+    /** {@return whether the thread has got these bounds: false in a virtual thread, and once this is closed} */
     boolean isSet();
 
     /**
