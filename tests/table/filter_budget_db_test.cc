@@ -186,14 +186,14 @@ class FilterBudgetDBTest : public GrowingTreeTest {
   double budget_ = kBudget;
 };
 
-// The tree grows to ten times its size, from 24 to 12 bits per key and less.
+// The tree grows to seven times its size, to 17 bits per key.
 TEST_F(FilterBudgetDBTest, GrowingTree) {
   Open();
   Write(12);
   CompactAndWait();
   // Some designs have no use for 64 bits per key.
   EXPECT_GT(Total().PerKey(), 40);
-  for (int i = 0; i < 9; i++) {
+  for (int i = 0; i < 6; i++) {
     SCOPED_TRACE(i);
     Write(12);
     if (HasFailure()) return Print();
@@ -285,7 +285,7 @@ TEST_F(FilterBudgetDBTest, Partitioned) {
 TEST_F(FilterBudgetDBTest, Levels) {
   SetPolicy("{id=protean.Levels;policies={surf:0:4," + Budget(budget_) + "}}");
   Open();
-  Write(100);
+  Write(80);
   CompactAndWait();
   ExpectUsed();
   SetPolicy("{id=protean.Levels;policies={" + Budget(9999) + "," +
@@ -545,7 +545,7 @@ TEST_F(LevelBitsDBTest, Universal) {
   for (int levels : {1, 7}) {
     options_.num_levels = levels;
     OpenNew();
-    Write(70);
+    Write(50);
   }
 }
 
@@ -554,11 +554,11 @@ TEST_F(LevelBitsDBTest, FilesThatMove) {
   // A trie of ascending numbers would take less than its share.
   SetPolicy("{id=protean.PrefixBloom;bits_per_key=12;level_bits=kAuto}");
   Open();
-  Write(60, /*ascending=*/true);
+  Write(40, /*ascending=*/true);
   Open();
   Check();
-  Write(60, /*ascending=*/true);
-  Write(60, /*ascending=*/false);
+  Write(40, /*ascending=*/true);
+  Write(40, /*ascending=*/false);
 }
 
 // A file that is written outside of the DB has exactly bits_per_key.
@@ -569,7 +569,7 @@ TEST_F(LevelBitsDBTest, FilesFromOutside) {
     // A trie of ascending numbers would take less than its share.
     SetPolicy("{id=protean.PrefixBloom;bits_per_key=12;" + rule + "}");
     OpenNew();
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 3; i++) {
       Ingest(MakeKeys(100000,
                       [this](size_t) { return NextKey(/*ascending=*/true); }));
     }
@@ -582,7 +582,7 @@ TEST_F(LevelBitsDBTest, FilesFromOutside) {
 TEST_F(LevelBitsDBTest, Equal) {
   SetPolicy("{id=protean.Proteus;bits_per_key=12;level_bits=kEqual}");
   Open();
-  for (int i = 0; i < 60; i++) WriteNewFile();
+  for (int i = 0; i < 30; i++) WriteNewFile();
   WaitForCompactions();
   ASSERT_GE(Levels().size(), 2u);
   for (const auto& [level, size] : Levels()) {

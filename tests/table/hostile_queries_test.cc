@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Two attacks.
+//  Two attacks, of which it prints what comes of them.
 //
 //  - The attacker has the code and knows the keys, builds the same DB, looks
 //    there for absent keys and empty ranges that its filters let through, and
-//    sends them to another DB, where each would cost a read. Prints how many
-//    do, without and with salts.
+//    sends them to another DB, where each would cost a read.
 //  - The attacker does not know the keys, and learns of them from the reads
-//    that absent keys take (prefix_siphon.h). Prints how much.
+//    that absent keys take (prefix_siphon.h).
 //
-//  And what salts do not cost: a Get, and KeysMayExist, compute the digest of a
-//  long key once, whatever the number of sorted runs whose filters they ask.
-//  Files of several salts go together.
+//  And what salts do not cost.
 
 #include <cmath>
 #include <functional>
@@ -95,9 +92,9 @@ class HostileQueriesTest : public testing::Test {
   }
 
   static double ShareRead(OneFileDB& db, const std::vector<Attack>& attacks) {
-    size_t read = 0;
+    double read = 0;
     for (const Attack& attack : attacks) read += IsRead(db, attack);
-    return static_cast<double>(read) / static_cast<double>(attacks.size());
+    return read / static_cast<double>(attacks.size());
   }
 
   std::vector<std::string> keys_;
@@ -141,7 +138,7 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
     const auto other = make("hostile_other");
     const auto mine = make("hostile_mine");
     const Finds finds = Collect(*mine, *other, c);
-    // Several victims, each with a salt of its own: chance says little.
+    // Several victims, each with its own salt: chance says little.
     std::unique_ptr<OneFileDB> victim;
     double with = 0;
     for (int n = 0; n < kVictims; n++) {
@@ -246,10 +243,6 @@ class SiphoningTest : public testing::Test {
     const char* table = "";
   };
 
-  ~SiphoningTest() override {
-    Env::Default()->DeleteFile(seed_file_).PermitUncheckedError();
-  }
-
   static std::unique_ptr<OneFileDB> MakeDB(const KeyForm& form,
                                            const Filter& filter,
                                            const Keys& keys) {
@@ -279,8 +272,7 @@ class SiphoningTest : public testing::Test {
     return result;
   }
 
-  // Checks what an attack on each of these filters recovers, in bits of
-  // prefixes and in whole keys.
+  // What an attack on each of them recovers, in bits of prefixes and in keys.
   void AttackEach(const std::vector<Filter>& filters, double least_bits,
                   double most_bits, size_t most_keys) const {
     printf("%-36s %-7s %8s %8s %8s %6s %6s %5s  %s\n", "policy", "keys", "far",
