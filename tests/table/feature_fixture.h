@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Shared by the tests of RocksDB's features: difficult keys, a tree of them
-//  under each policy, every way to read it, and the proof that filters took
-//  part in the answers.
+//  Difficult keys, a tree of them under each policy, every way to read it, and
+//  the proof that filters took part in the answers.
 
 #pragma once
 
@@ -62,12 +61,6 @@ inline void FillTree(
 
 // The movements that a walk may make.
 struct WalkOptions {
-  static WalkOptions Bounded() {
-    WalkOptions walk;
-    walk.lower = walk.upper = true;
-    return walk;
-  }
-
   int seeks = 120;
   bool lower = false;
   bool upper = false;
