@@ -46,7 +46,6 @@ class CountTest : public OwnDBTest,
     return keys;
   }
 
-  // Where nullptr stands for no bound.
   Status Count(const ReadOptions& read_options, const RangePtr& range,
                CountResult* result) {
     return ApproximateCount(&*db_, read_options, db_->DefaultColumnFamily(),
@@ -183,13 +182,10 @@ TEST_F(CountFeaturesTest, ReadTiersAndDeadlines) {
   const Keys keys = FillNumbers(2000);
   CountResult result;
   ReadOptions read_options;
-  const auto count = [&] {
-    return Count(read_options, Between(keys[100], keys[1100]), &result);
-  };
   const auto count_by = [&](ReadTier tier, bool fill_cache) {
     read_options.read_tier = tier;
     read_options.fill_cache = fill_cache;
-    return count();
+    return Count(read_options, Between(keys[100], keys[1100]), &result);
   };
   EXPECT_TRUE(count_by(kBlockCacheTier, true).IsIncomplete());
   // Whole files are counted without their data.
@@ -201,9 +197,9 @@ TEST_F(CountFeaturesTest, ReadTiersAndDeadlines) {
     read_options.deadline = now - std::chrono::microseconds(1);
     EXPECT_TRUE(count_by(kReadAllTier, fill_cache).IsTimedOut());
     read_options.deadline = now + std::chrono::hours(1);
-    ASSERT_OK(count());
+    ASSERT_OK(count_by(kReadAllTier, fill_cache));
     read_options.deadline = {};
-    ASSERT_OK(count());
+    ASSERT_OK(count_by(kReadAllTier, fill_cache));
     EXPECT_EQ(1000u, result.count);
     EXPECT_GT(result.files_scanned, 0u);
   }
@@ -308,7 +304,6 @@ TEST_F(CountFeaturesTest, LongRangesAreEstimated) {
   }
 }
 
-// The result says what could not be counted.
 TEST_F(CountFeaturesTest, OverwritesAndDeletions) {
   OpenNew("filter_policy=surf:0:4");
   WriteFile({"a", "b", "c", "d", "e"});
@@ -436,12 +431,9 @@ TEST_F(CountFeaturesTest, KeysInSeveralFilesOfARun) {
       CompactLevel0Into(2, kFileSize);
       const CountResult result = Count("a", "z");
       EXPECT_GT(result.files, 2u);
-      if (result.count == 1) {
-        EXPECT_TRUE(result.IsExact());
-      } else {
-        EXPECT_GE(key.size(), FilterBlockHeader::kMaxStoredKey);
-        EXPECT_FALSE(result.IsExact());
-      }
+      EXPECT_EQ(result.count == 1, result.IsExact());
+      EXPECT_TRUE(result.IsExact() ||
+                  key.size() >= FilterBlockHeader::kMaxStoredKey);
       for (const Snapshot* snapshot : snapshots) db_->ReleaseSnapshot(snapshot);
     }
   }
@@ -450,8 +442,7 @@ TEST_F(CountFeaturesTest, KeysInSeveralFilesOfARun) {
 // Whether a write group counts its single deletions depends on its size.
 TEST_F(CountFeaturesTest, DeletionsOfManyThreads) {
   OpenNew("filter_policy=surf:0:4");
-  for (int i = 0; i < 2000; i++) Put(BigEndian(i), "");
-  Flush();
+  WriteFile(MakeKeys(2000, BigEndian));
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; thread++) {
     threads.emplace_back([this, thread] {
@@ -482,8 +473,7 @@ TEST_F(CountFeaturesTest, MergesThatNeedTheirBase) {
   };
   options_.merge_operator = std::make_shared<NeedsBase>();
   OpenNew("filter_policy=surf:0:4");
-  Put("k", "v");
-  Flush();
+  WriteFile({"k"});
   ASSERT_OK(db_->Merge(WriteOptions(), "k", "m"));
   const CountResult result = Count("a", "z");
   EXPECT_EQ(2u, result.count);
@@ -493,8 +483,8 @@ TEST_F(CountFeaturesTest, MergesThatNeedTheirBase) {
 TEST_F(CountFeaturesTest, WritesThatAreNotCommitted) {
   for (const TxnDBWritePolicy policy :
        {WRITE_COMMITTED, WRITE_PREPARED, WRITE_UNPREPARED}) {
-    OpenNew("filter_policy=surf:0:4");
-    Close();
+    SetPolicy("surf:0:4");
+    Destroy();
     TransactionDBOptions transaction_options;
     transaction_options.write_policy = policy;
     ASSERT_OK(
