@@ -138,13 +138,12 @@ TEST_F(ReplaceFiltersTest, LevelsOfRocksDB) {
     EXPECT_EQ(0u, Rewritten(AllFiles()));
     EXPECT_LT(result_.bytes_read, Bytes() / 5);
     for (const RefreshedFile& file : result_.files) {
-      const std::string of_level =
-          policies.substr(file.level == 0 ? 0 : policies.find(',') + 1);
-      const std::string outcome = ToString(file.outcome);
-      EXPECT_EQ(of_level[0] == 's'   ? ToString(Outcome::kTooLittleGain)
-                : of_level[0] == 'n' ? ToString(Outcome::kUnfiltered)
-                                     : ToString(Outcome::kHasFilter),
-                outcome);
+      const char of_level =
+          policies[file.level == 0 ? 0 : policies.find(',') + 1];
+      EXPECT_EQ(of_level == 's'   ? Outcome::kTooLittleGain
+                : of_level == 'n' ? Outcome::kUnfiltered
+                                  : Outcome::kHasFilter,
+                file.outcome);
     }
   }
   open("bloomfilter:10,ribbonfilter:14");
