@@ -86,11 +86,6 @@ void CopyFolder(const std::string& from, const std::string& to) {
 class KillTest : public ::testing::Test {
  protected:
   KillTest() { NewDB(); }
-  ~KillTest() override {
-    std::filesystem::remove_all(path_);
-    std::filesystem::remove_all(left_);
-    std::filesystem::remove(journal_);
-  }
 
   void NewDB() {
     std::filesystem::remove_all(path_);
@@ -263,10 +258,9 @@ class KillTest : public ::testing::Test {
     // file.
     for (const auto& entry : std::filesystem::directory_iterator(path_)) {
       const std::string name = entry.path().filename();
-      if (name.find(".replaced.") != std::string::npos) {
-        std::filesystem::remove(entry.path());
-      } else if (name.find(".tmp") != std::string::npos) {
-        EXPECT_EQ(0u, name.find("samples.")) << name;
+      const bool is_temporary = name.find(".tmp") != std::string::npos;
+      EXPECT_TRUE(!is_temporary || Slice(name).starts_with("samples.")) << name;
+      if (is_temporary || name.find(".replaced.") != std::string::npos) {
         std::filesystem::remove(entry.path());
       }
     }
@@ -309,8 +303,8 @@ class KillTest : public ::testing::Test {
 
   // ---- A kill ----
 
-  // Each of the losses is looked after by itself. Returns false if the process
-  // has ended before that mutation.
+  // Looks after each of the losses by itself. Returns false if the process has
+  // ended before that mutation.
   bool Kill(uint64_t kill_at, const std::vector<Loss>& losses, uint32_t seed) {
     shared_->mutations = 0;
     had_samples_ = std::filesystem::exists(SamplesFile());

@@ -2,9 +2,8 @@
 
 //  Failing reads of SST files: of every part of the file, in every way, when
 //  the file is opened and later. Each answer is right or an error; a filter
-//  that cannot be read only costs reads, and the log says so once.
-//
-//  All of it is in the tests. For an hour of random faults:
+//  that cannot be read only costs reads, and the log says so once. For an hour
+//  of random faults:
 //
 //      build/read_faults_test --gtest_filter=*Random* --seed=0 --seconds=3600
 
@@ -106,7 +105,7 @@ class ReadFaultsTest : public KnownDBTest {
     table_ = filters + ";block_size=512;" + keeping.table;
     options_.max_open_files = keeping.max_open_files;
   }
-  // A table with empty caches.
+  // With empty caches.
   void SetNewTable() {
     ASSERT_OK(TableFactory::CreateFromString(ConfigOptions(), table_,
                                              &options_.table_factory));
@@ -294,8 +293,7 @@ TEST_P(ReadFaultsOfKeepingTest, EveryPartInEveryWay) {
       if (!opens && !reads_index) {
         EXPECT_EQ(expected, outcome.Summary());
       }
-      const bool is_read = c.at_open || c.kind == BlockKind::kData;
-      if (is_read) {
+      if (c.at_open || c.kind == BlockKind::kData) {
         EXPECT_GT(outcome.injected, 0u);
       }
       if (c.kind == BlockKind::kFilter && outcome.opened.ok()) {
@@ -332,8 +330,7 @@ constexpr Keeping kUncachedParts = {
     "true;metadata_block_size=1024",
     -1, true, true};
 
-// One file with a filter of many parts, of which one cannot be read, or the
-// directory.
+// One file with a filter of many parts.
 class OnePartTest : public ReadFaultsTest {
  protected:
   static constexpr uint64_t kAllKeys = 12000;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A refresh to a policy of RocksDB's own, which rewrites all files: the way
-//  back from Protean in a running DB; refreshes of chosen levels or keys, and
-//  of several files at the same time. In tools/testdata/rollback.txt, a RocksDB
-//  without Protean asks such filters.
+//  A refresh to a policy of RocksDB's own, the way back from Protean in a
+//  running DB; refreshes of chosen levels or keys, and of several files at the
+//  same time. In tools/testdata/rollback.txt, a RocksDB without Protean asks
+//  such filters.
 
 #include <functional>
 

@@ -298,23 +298,18 @@ TEST_F(WriteFaultsTest, SavedSamples) {
       EXPECT_EQ(over, s.ok());
       file_system_->HealMutations();
       const std::string after = contents_of_file();
-      if (!over) {
-        EXPECT_EQ(before, after);
-        // A disk that fails everything does not even allow the temporary file
-        // to be deleted.
-        if (!trouble.stays) ExpectNothingLeft();
-      } else {
-        EXPECT_NE(before, after);
-      }
+      EXPECT_EQ(!over, before == after);
+      // Unless the disk does not even allow to delete the temporary file.
+      if (!over && !trouble.stays) ExpectNothingLeft();
       // The samples are saved once more when the DB is closed.
       log_->Clear();
       file_system_->FailMutations(1, trouble.error, /*stays=*/true);
       Close();
       file_system_->HealMutations();
       if (!over) {
-        const Keys lines =
-            log_->Lines({"samples of column family default are not saved"});
-        EXPECT_EQ(1u, lines.size());
+        EXPECT_EQ(
+            1u, log_->Lines({"samples of column family default are not saved"})
+                    .size());
       }
       Open();
       ASSERT_OK(save());
@@ -350,11 +345,8 @@ TEST_F(WriteFaultsTest, Random) {
           const std::string& key = Pick(keys_, &rnd);
           const std::string value(rnd.Uniform(300), static_cast<char>('a' + i));
           s = db_->Put(WriteOptions(), key, value);
-          if (s.ok()) {
-            contents_[key] = value;
-          } else {
-            failed_key = key;
-          }
+          if (s.ok()) contents_[key] = value;
+          failed_key = key;
         }
       });
       file_system_->HealMutations();
