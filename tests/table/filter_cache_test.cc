@@ -88,18 +88,6 @@ class FilterCacheTest : public NumberedDBTest {
   }
 };
 
-// A shard of the cache is smaller than a filter, and keeps some of its parts.
-TEST_F(FilterCacheTest, FiltersLargerThanAShard) {
-  constexpr uint64_t kReads = 200;
-  ASSERT_NO_FATAL_FAILURE(
-      Make(std::string(kInCache) + "metadata_block_size=512;",
-           NewLRUCache(160 << 10, /*num_shard_bits=*/4), 2));
-  EXPECT_LT((160u << 10) / 16, FilterStats().files.at(0).filter_bytes);
-  GetAbsentKeys(kReads);
-  // A whole filter would be read for each key.
-  EXPECT_GT(kReads / 2, LoadedBy([&] { GetAbsentKeys(kReads); }).first);
-}
-
 // Of filters that RocksDB holds itself.
 TEST_F(FilterCacheTest, FiltersReadWithTheirFiles) {
   ASSERT_NO_FATAL_FAILURE(Make("", NewLRUCache(1 << 20), 2));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Bounds that a thread sets for its seeks, where ReadOptions have none.
+//  (Scopes within scopes: c_program.c.)
 
 #include "plugin/search_bounds.h"
 
@@ -39,19 +40,12 @@ class SearchBoundsTest : public OwnDBTest {
     Flush();
     if (level > 0) CompactLevel0Into(level);
   }
-  // Opens a DB whose only file has these keys.
-  void OpenWithFile(const std::string& policy, const Keys& keys) {
-    OpenWith(policy);
-    for (const std::string& key : keys) Put(key);
-    Flush();
-  }
   FilterSeeks Closed() { return FilterStats().total.bounded_seeks; }
   // Does something under these bounds of the thread.
   static void Within(const Slice& lower, const Slice& upper,
                      const std::function<void()>& act) {
-    SetSearchBounds(&lower, &upper);
+    const SearchBoundsScope scope(&lower, &upper);
     act();
-    ClearSearchBounds();
   }
   std::unique_ptr<Iterator> NewIterator() {
     return std::unique_ptr<Iterator>(db_->NewIterator(ReadOptions()));
@@ -274,27 +268,6 @@ TEST_F(SearchBoundsTest, ManyFilesAreReadInVain) {
   EXPECT_EQ(20u, Closed().false_positives);
 }
 
-TEST_F(SearchBoundsTest, ScopesEndWithTheirBounds) {
-  OpenWithFile("surf:0:0", {"a", "m", "z"});
-  const Slice lower("b");
-  const Slice upper("c");
-  const Slice wide("zz");
-  // A seek to the lower bound finds the next key, or nothing.
-  EXPECT_EQ("m", FirstFrom(lower));
-  {
-    const SearchBoundsScope outer(&lower, &wide);
-    EXPECT_EQ("m", FirstFrom(lower));
-    {
-      const SearchBoundsScope inner(&lower, &upper);
-      EXPECT_EQ("", FirstFrom(lower));
-    }
-    EXPECT_EQ("m", FirstFrom(lower));
-    const SearchBoundsScope inner(&lower, &upper);
-    EXPECT_EQ("", FirstFrom(lower));
-  }
-  EXPECT_EQ("m", FirstFrom(lower));
-}
-
 // Filters know only the first bytes of the largest key, if it is long.
 TEST_F(SearchBoundsTest, FilesAboveAreNotAllLookedAt) {
   OpenWith("surf:0:8");
@@ -379,16 +352,15 @@ TEST_F(SearchBoundsTest, SearchesEndThere) {
 
 // Also on the thread that has set them. (Other threads: concurrency_test.)
 TEST_F(SearchBoundsTest, CompactionsSeeEverything) {
-  OpenWithFile("surf:0:8", {"a", "z"});
-  Put("bb");
-  Flush();
+  OpenWith("surf:0:8");
+  const std::string value(20, 'v');
+  for (const Keys& keys : {Keys{"a", "z"}, {"bb"}}) WriteFile(keys, 0, value);
   Within("b", "c", [this] {
     EXPECT_EQ("bb", FirstFrom("b"));
     EXPECT_EQ("", FirstFrom("bc"));
     Compact();
     ASSERT_OK(db_->VerifyChecksum());
   });
-  const std::string value(20, 'v');
   ExpectRecords(db_.get(), {{"a", value}, {"bb", value}, {"z", value}});
 }
 
