@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A RocksDB with ProteanTable answers every read as a plain RocksDB does, for
-//  each family of keys under each policy, with range deletions and snapshots.
-//  (Other features: features_test; random ones: differential_test.)
+//  A RocksDB with ProteanTable answers every read as a plain RocksDB does, with
+//  range deletions and snapshots. (Other features: features_test.)
 
 #include "tests/table/feature_fixture.h"
 
@@ -60,8 +59,8 @@ void CompareSnapshots(TwinDB* dbs, const Keys& keys, Random* rnd) {
 class FamiliesTest : public FeatureTest {};
 PROTEAN_FEATURE_TEST(FamiliesTest);
 
-// Every family of keys, under each policy. The options of the table alternate,
-// and so do the suffixes of SuRF.
+// Under each policy. The options of the table alternate, and so do the suffixes
+// of SuRF.
 TEST_P(FamiliesTest, AllFamilies) {
   const char* const tables[] = {
       "block_size=4096",
