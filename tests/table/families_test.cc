@@ -74,7 +74,7 @@ TEST_P(FamiliesTest, AllFamilies) {
   const char* const surfs[] = {"surf:0:4", "surf:0:0", "surf:4:0", "surf:4:4",
                                "surf:0:16"};
   size_t turn = strlen(GetParam().name);
-  for (const KeyFamily& family : KeyFamilies(1500, kSeed)) {
+  for (const KeyFamily& family : KeyFamilies(1000, kSeed)) {
     const std::string table = tables[turn % std::size(tables)];
     const std::string policy = std::string(GetParam().name) == "Surf"
                                    ? surfs[turn % std::size(surfs)]

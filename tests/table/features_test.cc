@@ -295,7 +295,7 @@ TEST_P(ComparatorTest, RangesAreNotFiltered) {
     TwinDB dbs("comparator", options, NewTable("ProteanTable", GetParam()));
     dbs.options(TwinDB::kProtean).info_log = logger;
     WalkOptions walk;
-    walk.seeks = 1500;
+    walk.seeks = 500;
     walk.order = order;
     dbs.Open();
     FillTree(&dbs, keys);
