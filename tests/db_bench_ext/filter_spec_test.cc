@@ -35,7 +35,7 @@ Keys SomeKeys(std::vector<uint64_t> numbers = {}) {
 // Keys at the ends of the key space, close together, and anywhere.
 Keys DifficultKeys() { return SomeKeys({0, 1, 2, 1000, 1001, ~uint64_t{0}}); }
 
-// As the filter reports it.
+// The design that the filter reports.
 std::string DesignOf(const std::string& spec) {
   const Keys keys = SomeKeys();
   const auto policy = DesignPolicy::Create(spec);

@@ -327,7 +327,7 @@ TEST(QuerySourceTest, UpperBoundLiesJustBehindTheRange) {
             UpperBoundOf({"a", "a"}, Source("domain", 0)));
 }
 
-// They find nothing, are longer than what they share with any key, and exclude
+// Scans find nothing, are longer than what they share with any key, and exclude
 // their ends.
 TEST(QuerySourceTest, ScansOfPrefixes) {
   const KeySource source = Source("domain", 0);

@@ -329,8 +329,6 @@ TEST_F(CountFeaturesTest, OverwritesAndDeletions) {
   expect("a", "z", 2, true);
 }
 
-// What a file has deletions of, and no value, does not exist, and is not
-// counted.
 TEST_F(CountFeaturesTest, DeletionsInAFileWithoutTheirValues) {
   OpenNew("filter_policy=surf:0:8");
   WriteFile({"0", "zz"}, /*level=*/3);

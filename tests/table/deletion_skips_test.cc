@@ -435,7 +435,6 @@ TEST_P(DeadRangesDBTest, LevelsOfManyFiles) {
   CheckScans();
 }
 
-// The files of the range are gone, and with them what was known.
 TEST_P(DeadRangesDBTest, CompactionsEndARange) {
   MakeQueue(/*older_level=*/2, /*newer_level=*/1);
   StepsToHead(Item(100));
@@ -452,7 +451,6 @@ TEST_P(DeadRangesDBTest, CompactionsEndARange) {
   StepsToHead(Item(120));
 }
 
-// What is known grows with what the queue leaves behind.
 TEST_P(DeadRangesDBTest, ARangeGrows) {
   MakeQueue();
   for (int head = 100; head < kItems; head += 20) {

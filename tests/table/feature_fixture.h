@@ -142,8 +142,7 @@ struct FeaturePolicy {
   const char* filter_policy;
 };
 
-// Policies that design their filters sample every query, since the tests make
-// few.
+// Policies sample every query, since the tests make few.
 constexpr FeaturePolicy kFeaturePolicies[] = {
     {"Surf", "surf:0:4"},
     {"Proteus", "{id=protean.Proteus;bits_per_key=12;sample_every=1}"},
@@ -229,8 +228,7 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
            Ticks(NON_LAST_LEVEL_SEEK_FILTERED);
   }
 
-  // Checks that some reads of `read` are filtered; otherwise the test would
-  // prove nothing.
+  // Otherwise the test would prove nothing.
   void ExpectFilteredGets(const std::function<void()>& read) const {
     const uint64_t before = FilteredGets();
     read();

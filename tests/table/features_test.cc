@@ -356,8 +356,7 @@ PROTEAN_FEATURE_TEST(InstancesTest);
 
 // ---- Files from outside ----
 
-// Files are ingested above, between and below the existing files, with their
-// own sequence number.
+// Above, between and below the existing files.
 TEST_P(InstancesTest, IngestedFiles) {
   for (bool behind : {false, true}) {
     SCOPED_TRACE(behind);
@@ -404,7 +403,6 @@ TEST_P(InstancesTest, IngestedFiles) {
   }
 }
 
-// A file is read without a DB: its visible keys, and all of its entries.
 TEST_P(InstancesTest, SstFileReader) {
   const auto dbs = NewTree();
   dbs->Compact();

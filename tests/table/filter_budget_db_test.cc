@@ -42,8 +42,7 @@ constexpr double kRatePerBit = 0.6185;
 
 class GrowingTreeTest : public OwnDBTest {
  protected:
-  // A filter consists of whole cache lines, and says in 32 bytes that there is
-  // none.
+  // A filter is cut into cache lines, or says in 32 bytes that there is none.
   static constexpr double kRoundedBytes = 64;
 
   GrowingTreeTest() : OwnDBTest(Options()) {
@@ -293,8 +292,7 @@ TEST_F(FilterBudgetDBTest, Levels) {
   ExpectRefused(TryOpen(), {"only one of the policies"});
 }
 
-// Files that had other filters shrink to the budget as they are compacted, and
-// a change of the budget of an open DB takes effect.
+// Files that had other filters shrink to the budget as they are compacted.
 TEST_F(FilterBudgetDBTest, AnotherPolicy) {
   SetPolicy("proteus:24:ribbon");
   Open();
@@ -466,8 +464,6 @@ INSTANTIATE_TEST_SUITE_P(
 
 // ---- level_bits=kAuto ----
 
-// The filters of a tree take what bits_per_key promises, and the filters of the
-// last level lose next to nothing.
 constexpr double kBits = 12;
 
 class LevelBitsDBTest : public GrowingTreeTest {
@@ -482,8 +478,7 @@ class LevelBitsDBTest : public GrowingTreeTest {
   static double Rounded(const FilterSize& size) {
     return 8 * kRoundedBytes * size.files / size.keys;
   }
-  // Checks that the tree takes no more bits than it may, and no level fewer
-  // than it should.
+  // The tree takes what bits_per_key promises, and no level much less.
   void Check() {
     EXPECT_LE(Total().PerKey(), (1 + kTolerance) * kBits);
     for (const auto& [level, size] : Levels()) {
@@ -549,7 +544,6 @@ TEST_F(LevelBitsDBTest, Universal) {
   }
 }
 
-// Ascending keys are written once: their files move down unchanged.
 TEST_F(LevelBitsDBTest, FilesThatMove) {
   // A trie of ascending numbers would take less than its share.
   SetPolicy("{id=protean.PrefixBloom;bits_per_key=12;level_bits=kAuto}");

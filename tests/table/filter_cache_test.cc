@@ -88,7 +88,7 @@ class FilterCacheTest : public NumberedDBTest {
   }
 };
 
-// Of filters that RocksDB holds itself.
+// RocksDB holds these filters itself.
 TEST_F(FilterCacheTest, FiltersReadWithTheirFiles) {
   ASSERT_NO_FATAL_FAILURE(Make("", NewLRUCache(1 << 20), 2));
   GetAbsentKeys(50);

@@ -81,7 +81,7 @@ class FilterPartsDBTest : public NumberedDBTest {
     return 1 + random_.Uniform(most);
   }
 
-  // Of each file.
+  // The number of parts of each file.
   std::vector<size_t> Parts() {
     std::vector<size_t> parts;
     for (const LiveFileMetaData& file : Files()) {
@@ -319,7 +319,6 @@ TEST_F(FilterPartsDBTest, PrefixesInDescendingOrder) {
   EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), kKeys / 2);
 }
 
-// Versions of one key lie in many parts, since snapshots keep them.
 TEST_F(FilterPartsDBTest, ManyVersionsOfAKey) {
   for (const bool decoupled : {false, true}) {
     OpenNew(std::string(kParts) +

@@ -165,8 +165,7 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
   }
 }
 
-// Files with salts of other processes, and a file from before there were salts,
-// in one DB.
+// And a file from before there were salts.
 TEST_F(HostileQueriesTest, FilesOfDifferentSaltsInOneDB) {
   for (const std::string policy : {"surf:8:8", "proteus:12"}) {
     SCOPED_TRACE(policy);

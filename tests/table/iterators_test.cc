@@ -196,8 +196,7 @@ class CrossFamilyTest : public IteratorsTest {
 
 PROTEAN_FEATURE_TEST(CrossFamilyTest);
 
-// All families at once, with their columns together or apart, and the families
-// one by one.
+// Over all families at once, and one by one.
 TEST_P(CrossFamilyTest, IteratorsOfEveryKind) {
   const auto scan = [&](const std::string& lo, const std::string& hi,
                         bool backwards) {
@@ -476,7 +475,6 @@ void ExpectSame(const InternalIterator& expected, const InternalIterator& it) {
   EXPECT_EQ(expected.value(), it.value());
 }
 
-// A marker is passed by in both directions, and no key is lost.
 TEST_F(TableReaderTest, StepsFromMarkers) {
   PinnedIteratorsManager pinned;
   const auto it = NewIterator(reader_);
@@ -524,7 +522,6 @@ TEST_F(TableReaderTest, StepsFromMarkers) {
   EXPECT_GT(markers, 100);
 }
 
-// Functions that are not Protean's business are the block-based table's.
 TEST_F(TableReaderTest, LeavesTheRestToTheTable) {
   const std::string low = Target(100);
   const std::string high = Target(800);

@@ -124,7 +124,6 @@ TEST_F(MayExistTest, WhatIsThereIsNeverDeniedAndNothingIsRead) {
   }
 }
 
-// Deletions in the memtable and of ranges, and snapshots.
 TEST_F(MayExistTest, DeletionsAndSnapshots) {
   Open();
   Fill(500);
@@ -227,7 +226,6 @@ TEST_F(MayExistTest, OtherTablesAreRefused) {
                   .IsInvalidArgument());
 }
 
-// Random writes, deletions, flushes and compactions, against a map.
 TEST_F(MayExistTest, RandomOperations) {
   for (const char* table :
        {"filter_policy=surf:4:8", "filter_policy=proteus:12",

@@ -193,8 +193,6 @@ TEST_F(MutableOptionsTest, TheEnvironmentSwitchesFiltersOff) {
   unsetenv("PROTEAN_RANGE_FILTERS");
 }
 
-// Threads read and write while options change; nothing that was written is
-// missed.
 TEST_F(MutableOptionsTest, UnderLoad) {
   OpenWith("{id=protean.Proteus;sample_every=3}");
   WriteFile();
@@ -374,7 +372,6 @@ TEST_F(LevelsPolicyTest, FilesFromOutside) {
   EXPECT_EQ("protean.SuRF", reader.GetTableProperties()->filter_policy_name);
 }
 
-// Queries of any level are samples for the filters of all levels.
 TEST_F(LevelsPolicyTest, PoliciesShareTheirSamples) {
   EXPECT_EQ(
       (std::map<int, std::string>{{0, "protean.Proteus 10"},

@@ -132,8 +132,8 @@ TEST_F(ReadsTest, EmptyRangeAmongLongKeys) {
 
 // ---- Open seeks ----
 
-// Of the three runs, only that of the nearest key is read. One block too many
-// is read where that key is the first one of the next block.
+// Only the run of the nearest key is read. One block too many is read where
+// that key is the first one of the next block.
 TEST_F(ReadsTest, OpenSeeksReadOneRun) {
   for (const char* policy : {"surf:0:16", "surf:0:8"}) {
     SCOPED_TRACE(policy);

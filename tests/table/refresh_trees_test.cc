@@ -238,8 +238,7 @@ TEST_F(RefreshTest, RefusesOthers) {
   }
 }
 
-// With a policy without samples, only files whose filters are worse are
-// rewritten.
+// Only files whose filters are worse are rewritten.
 TEST_F(RefreshTest, PolicyWithoutSamples) {
   SetTable("filter_policy=surf:0:0");
   Fill();

@@ -141,7 +141,6 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
   }
 }
 
-// A seek that finds nothing reads nothing, in either direction.
 TEST_F(SearchBoundsTest, EmptyRangesAreNotRead) {
   OpenWith("surf:0:8");
   for (const int level : {2, 1, 0, 0}) {

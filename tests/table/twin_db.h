@@ -160,12 +160,10 @@ class TwinDB {
   };
 };
 
-// An iterator over each twin. Every movement is made with both, and the results
-// are compared.
+// Iterators over both twins, whose movements are compared.
 class TwinIterator {
  public:
-  // Bounds are set by the functions below; setting them here, even if they are
-  // replaced later, tells RocksDB that there are bounds.
+  // Whether there are bounds, which are set by the functions below.
   TwinIterator(TwinDB* dbs, const ReadOptions& options, bool lower, bool upper,
                int snapshot = -1)
       : TwinIterator(Of(dbs, snapshot), options, lower, upper) {}

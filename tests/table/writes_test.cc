@@ -25,7 +25,6 @@ class WritesTest : public FeatureTest {
 
 PROTEAN_FEATURE_TEST(WritesTest);
 
-// The operands of merges over several levels, one by one.
 TEST_P(WritesTest, MergeOperands) {
   Options options = ManySmallFiles(kLevels);
   ASSERT_OK(MergeOperator::CreateFromString(ConfigOptions(), "stringappend",

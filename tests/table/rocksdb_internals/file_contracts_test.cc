@@ -63,9 +63,9 @@ class ProteanReadersTest : public ContractTest {
   }
 };
 
-// By a session id, which is another one each time the DB is opened: see
-// DBSession; and by the address of the column family's options, for its handles
-// and for the readers of its files: see BlockBasedFile::Describe().
+// The DB has a session id, another one each time that it is opened: see
+// DBSession. The address of the column family's options identifies it, for its
+// handles and for the readers of its files: see BlockBasedFile::Describe().
 TEST_F(ProteanReadersTest, KnowTheirDBAndColumnFamily) {
   std::multiset<std::string> ids;
   std::set<const void*> families;

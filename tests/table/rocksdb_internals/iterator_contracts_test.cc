@@ -249,7 +249,7 @@ TEST_F(ContractTest, ReadOptionsNameASearch) {
 
 // ---- RocksDB's samples of reads ----
 
-// They say the same as without Protean.
+// Samples say the same as without Protean.
 
 #if PROTEAN_SAMPLES_SEEKS
 

@@ -318,7 +318,6 @@ TEST_F(ManyRunsTest, RoundsOfFewRunsCostTheSame) {
   });
 }
 
-// Checks the stops against a look at all runs, over random moves.
 TEST_F(ManyRunsTest, StopsAreThoseOfALookAtAllRuns) {
   MakeMembers(20);
   Random rnd(301);
