@@ -374,7 +374,6 @@ TEST_F(CountFeaturesTest, OtherOrders) {
   for (const Comparator* comparator :
        {ReverseBytewiseComparator(), BytewiseComparatorWithU64Ts()}) {
     SCOPED_TRACE(comparator->Name());
-    Destroy();
     options_.comparator = comparator;
     options_.target_file_size_base = 1 << 20;
     const bool stamped = comparator->timestamp_size() > 0;

@@ -211,9 +211,8 @@ TEST_F(FilterBudgetDBTest, Universal) {
   options_.compaction_style = kCompactionStyleUniversal;
   for (const int levels : {1, 7}) {
     SCOPED_TRACE(levels);
-    Destroy();
     options_.num_levels = levels;
-    Open();
+    OpenNew();
     Write(80);
     // The first compaction leaves room for the runs that it empties.
     CompactAndWait(2);
@@ -504,11 +503,10 @@ TEST_F(LevelBitsDBTest, Leveled) {
   };
   for (const Tree& tree : {Tree{4, 512 << 10, false}, {10, 256 << 10, true}}) {
     SCOPED_TRACE(tree.ratio);
-    Destroy();
     options_.max_bytes_for_level_base = tree.base;
     options_.max_bytes_for_level_multiplier = tree.ratio;
     options_.level_compaction_dynamic_level_bytes = tree.dynamic;
-    Open();
+    OpenNew();
     Write(120);
     const std::map<int, FilterSize> levels = Levels();
     // The other levels have the bits that the last level has given.

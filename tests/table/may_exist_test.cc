@@ -308,11 +308,10 @@ TEST_F(MayExistTest, FilesWithoutAFilterAnythingMayExist) {
          {BytewiseComparator(), ReverseBytewiseComparator()}) {
       const bool knows = comparator == BytewiseComparator() && *table == '\0';
       SCOPED_TRACE(std::string(table) + comparator->Name());
-      Destroy();
       options_.comparator = comparator;
       options_.prefix_extractor.reset(NewFixedPrefixTransform(4));
       SetTable(std::string("filter_policy=surf:0:12;") + table);
-      Open();
+      OpenNew();
       const bool descends = comparator == ReverseBytewiseComparator();
       constexpr uint64_t kNum = 8000;
       WriteNumbers(1, kNum);

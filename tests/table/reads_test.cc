@@ -22,7 +22,7 @@ class ReadsTest : public NumberedDBTest {
   // Every third key goes to the last level, to the level before it, and to
   // level 0.
   void FillLevels() {
-    Open();
+    OpenNew();
     for (const auto& [level, first] : {std::pair{3, 1}, {2, 2}, {0, 3}}) {
       WriteNumbers(first, kKeys, 3, level);
     }
@@ -138,7 +138,6 @@ TEST_F(ReadsTest, OpenSeeksReadOneRun) {
   for (const char* policy : {"surf:0:16", "surf:0:8"}) {
     SCOPED_TRACE(policy);
     SetPolicy(policy);
-    Destroy();
     FillLevels();
     for (uint64_t i = 1; i < kKeys; i++) {
       ASSERT_EQ(Key(i + 1), FirstFrom(Gap(i, 7)));
@@ -262,7 +261,6 @@ TEST_F(ReadsTest, FiltersOfRocksDB) {
     EXPECT_EQ(0u, get_perf_context()->block_read_count -
                       get_perf_context()->filter_block_read_count -
                       get_perf_context()->index_block_read_count);
-    Destroy();
   }
 }
 
@@ -274,7 +272,7 @@ TEST_F(ReadsTest, GetsInReverseOrder) {
     SCOPED_TRACE(policy);
     options_.comparator = ReverseBytewiseComparator();
     SetPolicy(policy);
-    Open();
+    OpenNew();
     for (uint64_t i = 1; i <= kKeys; i++) Put(Key(i));
     const std::array<Slice, 3> ends = {Slice(""), Slice("\0", 1), "\xff"};
     for (const Slice& key : ends) Put(key);
@@ -282,7 +280,6 @@ TEST_F(ReadsTest, GetsInReverseOrder) {
     for (const Slice& key : ends) ASSERT_TRUE(Has(key));
     EXPECT_GE(FilteredGets(/*step=*/1), kKeys * 97 / 100);
     EXPECT_EQ(kKeys + 3, AllRecords(db_.get()).size());
-    Destroy();
   }
 }
 
@@ -312,7 +309,6 @@ TEST_F(ReadsTest, OpeningLooksUpNoMore) {
             BLOCK_CACHE_FILTER_ADD, BLOCK_CACHE_MISS, BLOCK_CACHE_HIT}) {
         ticks[table].push_back(Ticks(ticker));
       }
-      Destroy();
     }
     EXPECT_EQ(ticks["BlockBasedTable"], ticks["ProteanTable"]);
   }

@@ -57,9 +57,9 @@ class RefreshTest : public OwnDBTest {
     options_.table_factory = NewProteanTableFactory(table);
   }
 
-  // Opens the DB and writes all keys.
+  // Opens a new DB and writes all keys.
   void Fill() {
-    Open();
+    OpenNew();
     WriteFile(keys_, /*level=*/3, "a value of thirty bytes or so");
     ASSERT_GT(NumFiles(), 10u);
   }

@@ -84,8 +84,7 @@ TEST_F(RefreshTest, NothingToDo) {
 
   // A column family without files.
   keys_.clear();
-  Destroy();
-  Open();
+  OpenNew();
   ASSERT_OK(Refresh());
   EXPECT_TRUE(result_.files.empty());
 }
@@ -184,10 +183,9 @@ TEST_F(RefreshTest, RateOfQuestions) {
   };
   for (const size_t runs : {1, 3}) {
     SCOPED_TRACE(runs);
-    Destroy();
     NewPolicy();
     SeedSamples(policy_.get(), Queries(/*close=*/false, 1));
-    Open();
+    OpenNew();
     for (size_t run = 0; run < runs; run++) {
       for (size_t i = run; i < keys_.size(); i += runs) Put(keys_[i]);
       Flush();
@@ -344,7 +342,6 @@ TEST_F(RefreshTest, AllFilesEachNight) {
   policy_options_.false_positive_cost_micros = 200;
   for (const uint64_t filter_budget_bytes : {uint64_t{0}, kKeys * 12 / 8}) {
     SCOPED_TRACE(filter_budget_bytes);
-    Destroy();
     policy_options_.filter_budget_bytes = filter_budget_bytes;
     NewPolicy();
     FillForWide();

@@ -25,13 +25,12 @@ TEST_F(RefreshTest, FilesStayInTheirLevels) {
        {kCompactionStyleLevel, kCompactionStyleUniversal,
         kCompactionStyleFIFO}) {
     SCOPED_TRACE(static_cast<int>(style));
-    Destroy();
     NewPolicy();
     options_.compaction_style = style;
     const bool fifo = style == kCompactionStyleFIFO;
     options_.num_levels = fifo ? 1 : 4;
     SeedSamples(policy_.get(), Queries(/*close=*/false, 1));
-    Open();
+    OpenNew();
     Records model;
     Records model_before;
     ReadOptions before_deletion;
@@ -268,7 +267,6 @@ TEST_F(RefreshTest, OtherFiltersAndNone) {
        {std::pair(true, false), {false, false}, {true, true}}) {
     SCOPED_TRACE(std::string(bloom ? "Bloom" : "none") +
                  (points ? ", points" : ""));
-    Destroy();
     SetTable(bloom ? "filter_policy=bloomfilter:12" : "", "BlockBasedTable");
     Fill();
     NewPolicy();

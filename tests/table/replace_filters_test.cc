@@ -228,7 +228,6 @@ TEST_F(ReplaceFiltersTest, OneByOneOrInParallel) {
   for (const uint32_t rewrites : {1u, 3u}) {
     SCOPED_TRACE(rewrites);
     const auto overlap = std::make_shared<Overlap>(/*waits=*/rewrites > 1);
-    Destroy();
     options_.listeners.clear();
     Fill();
     options_.listeners = {overlap};
@@ -294,7 +293,6 @@ TEST_F(ReplaceFiltersTest, Level0InParallel) {
 TEST_F(ReplaceFiltersTest, LimitsAndEnds) {
   for (const uint32_t rewrites : {1u, 3u}) {
     SCOPED_TRACE(rewrites);
-    Destroy();
     SetPolicy("surf:0:8");
     FillAndChangePolicy("ribbonfilter:10");
     RefreshOptions options = Parallel(rewrites);

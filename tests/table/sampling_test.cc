@@ -60,7 +60,7 @@ class SamplingTest : public NumberedDBTest {
   // Opens a DB of one run, where no query has been made.
   void Fill(uint32_t sample_every, const std::string& samples_file = "") {
     SetPolicy(sample_every, samples_file);
-    Open();
+    OpenNew();
     WriteNumbers(1, kKeys);
     CompactLevel0Into(2, 8 << 10);
     ASSERT_GE(NumFiles(), 4u);
@@ -213,7 +213,6 @@ TEST_F(SamplingTest, FalsePositives) {
     for (bool async_io : {false, true}) {
       ReadOptions options;
       options.async_io = async_io;
-      Destroy();
       Fill(1);
       Queries expected;
       std::string lo;
@@ -379,7 +378,7 @@ class StockFilesSamplingTest : public SamplingTest,
   // One sorted run of many files, and two of one, each with a third of the
   // keys.
   void FillRuns() {
-    Open();
+    OpenNew();
     for (uint64_t run = 0; run < 3; run++) {
       WriteNumbers(1 + run, kKeys, 3);
       if (run == 0) CompactLevel0Into(2, 2 << 10);
@@ -442,7 +441,6 @@ TEST_P(StockFilesSamplingTest, SamplesOfOwnFiles) {
     own.push_back(SampledBy(reads));
     EXPECT_GT(own.back().size(), 100u) << name;
   }
-  Destroy();
   FillWithStock();
   for (size_t i = 0; i < kinds.size(); i++) {
     SCOPED_TRACE(kinds[i].first);

@@ -37,7 +37,6 @@ class UpgradingTest : public RefreshTest {
 TEST_F(UpgradingTest, FilesOfRocksDBTeachTheFirstFilters) {
   for (const char* stock : {"filter_policy=bloomfilter:12", ""}) {
     SCOPED_TRACE(stock);
-    Destroy();
     SetTable(stock, "BlockBasedTable");
     Fill();
     NewPolicy();
@@ -75,7 +74,8 @@ TEST_F(UpgradingTest, BackupsAndCheckpointsHoldNoSamples) {
   ASSERT_OK(env->CreateDirIfMissing(path_));
   policy_options_.samples_file = samples;
   NewPolicy();
-  Fill();
+  Open();
+  WriteFile(keys_, /*level=*/3);
   Run(Queries(/*close=*/true, 2));
   Open();  // the samples are saved at Close
   ASSERT_OK(env->FileExists(samples));
@@ -104,7 +104,6 @@ TEST_F(UpgradingTest, ReplicasWithAndWithoutProtean) {
   const std::shared_ptr<TableFactory> stock(NewBlockBasedTableFactory(bloom));
   for (const bool primary_is_stock : {true, false}) {
     options_.table_factory = primary_is_stock ? stock : own;
-    Destroy();
     Fill();
     const std::unique_ptr<DB> primary = std::move(db_);
     for (const bool replica_is_stock : {true, false}) {
@@ -228,7 +227,6 @@ TEST_F(RemoteCompactionTest, WorkerWithoutProtean) {
 TEST_F(RemoteCompactionTest, WorkersWithProteanAndThatFail) {
   for (const bool works : {true, false}) {
     SCOPED_TRACE(works);
-    Destroy();
     CompactBy([&](const std::string& input, std::string* result) {
       if (!works) return false;
       CompactionServiceOptionsOverride options;
