@@ -272,10 +272,8 @@ TEST(PrefixTest, ModesOfACappedExtractor) {
 
 // ---- Other comparators ----
 
-class ComparatorTest : public ::testing::TestWithParam<const char*> {};
-
 // One line says so, however many files there are.
-TEST_P(ComparatorTest, RangesAreNotFiltered) {
+TEST(ComparatorTest, RangesAreNotFiltered) {
   static const CaseInsensitiveComparator case_insensitive;
   Random rnd(kSeed);
   Keys keys;
@@ -285,14 +283,21 @@ TEST_P(ComparatorTest, RangesAreNotFiltered) {
     keys.push_back(RandomCase(key, &rnd));
     queries.push_back(rnd.OneIn(2) ? keys.back() : RandomCase(key, &rnd));
   }
-  for (const Comparator* order :
-       {ReverseBytewiseComparator(),
-        static_cast<const Comparator*>(&case_insensitive)}) {
-    SCOPED_TRACE(order->Name());
+  for (const auto& [order, table] :
+       {std::pair<const Comparator*, const char*>{ReverseBytewiseComparator(),
+                                                  "filter_policy=surf:4:4"},
+        {&case_insensitive, "filter_policy=surf:4:4"},
+        {ReverseBytewiseComparator(),
+         "filter_policy=surf:0:8;cache_index_and_filter_blocks=true"},
+        {&case_insensitive,
+         "filter_policy=surf:0:8;cache_index_and_filter_blocks=true"}}) {
+    SCOPED_TRACE(order->Name() + std::string(" ") + table);
     const auto logger = std::make_shared<RecordingLogger>();
     Options options = ManySmallFiles(/*num_levels=*/3);
     options.comparator = order;
-    TwinDB dbs("comparator", options, NewTable("ProteanTable", GetParam()));
+    TwinDB dbs(
+        "comparator", options,
+        NewTable("ProteanTable", std::string("block_size=512;") + table));
     dbs.options(TwinDB::kProtean).info_log = logger;
     WalkOptions walk;
     walk.seeks = 500;
@@ -310,12 +315,6 @@ TEST_P(ComparatorTest, RangesAreNotFiltered) {
     ExpectHas(warnings[0], {"range filters", order->Name()});
   }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    TableOptions, ComparatorTest,
-    ::testing::Values("filter_policy=surf:4:4;block_size=512",
-                      "filter_policy=surf:0:8;block_size=512;"
-                      "cache_index_and_filter_blocks=true"));
 
 // ---- Other interfaces ----
 
