@@ -35,7 +35,7 @@ Keys SomeKeys(std::vector<uint64_t> numbers = {}) {
 // Keys at the ends of the key space, close together, and anywhere.
 Keys DifficultKeys() { return SomeKeys({0, 1, 2, 1000, 1001, ~uint64_t{0}}); }
 
-// Returns the design that the filter of a spec reports.
+// The design that the filter reports.
 std::string DesignOf(const std::string& spec) {
   const Keys keys = SomeKeys();
   const auto policy = DesignPolicy::Create(spec);
@@ -46,7 +46,7 @@ std::string DesignOf(const std::string& spec) {
                                      : filter.proteus()->design().Describe();
 }
 
-// The policy, or nullptr if the spec is refused.
+// nullptr if the spec is refused.
 std::shared_ptr<const FilterPolicy> Rosetta(const std::string& spec) {
   std::shared_ptr<const FilterPolicy> policy;
   const Status s = MakeFilterPolicy(spec, &policy);

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Filters follow the queries and the keys from file to file: each is designed
-//  for them, or keeps the design of a file before it. They are designed for
-//  what reads cost: cheap ones where all blocks are in the cache, and the usual
-//  ones otherwise. And they are built the faster, the fewer queries their
-//  column family is asked for each key that is written.
+//  Filters follow the queries and the keys from file to file, what reads cost,
+//  and how many queries there are for each key that is written.
 
 #include "db_bench_ext/memory_filter.h"
 #include "tests/table/refresh_fixture.h"
@@ -13,8 +10,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A DB of numbers, in a few files of one level, and two kinds of queries that
-// need different filters.
+// A DB of one file.
 class AdaptationTest : public RefreshTest {
  protected:
   AdaptationTest() {
@@ -67,24 +63,22 @@ TEST_F(AdaptationTest, OneLineInTheLogForEachFile) {
   EXPECT_EQ(1u, log_->Lines({"Protean: ", "from the keys alone"}).size());
   Run(Anywhere(/*close=*/false, 5));
   Compact();
-  std::vector<LiveFileMetaData> files = Files();
-  ASSERT_EQ(1u, files.size());
   EXPECT_EQ(2u, DesignLines());
   EXPECT_EQ(
       1u, log_->Lines({"sample queries and the keys: predicted", "searched in"})
               .size());
 
+  ASSERT_EQ(1u, NumFiles());
   CompactionOptions compaction;
   compaction.output_file_size_limit = 100 << 10;
-  ASSERT_OK(db_->CompactFiles(compaction, {files[0].name}, files[0].level));
-  files = Files();
-  EXPECT_GT(files.size(), 3u);
-  EXPECT_EQ(2u + files.size(), DesignLines());
+  const LiveFileMetaData file = Files()[0];
+  ASSERT_OK(db_->CompactFiles(compaction, {file.name}, file.level));
+  EXPECT_GT(NumFiles(), 3u);
+  EXPECT_EQ(2u + NumFiles(), DesignLines());
 }
 
 // ---- Designs that are kept from file to file ----
 
-// A DB whose every flush writes other keys into a file of level 0.
 class KeptDesignsTest : public RefreshTest {
  protected:
   KeptDesignsTest() {
@@ -248,10 +242,6 @@ class ReadPriceTest : public DesignEconomyTest {
     table.block_cache = NewLRUCache(bytes, /*num_shard_bits=*/0);
     UsePolicy(policy_, table);
   }
-  void OpenWithCache(size_t bytes) {
-    UseCache(bytes);
-    Open();
-  }
   // A few keys, again and again.
   void GetKeys(int times) {
     for (int i = 0; i < times; i++) ASSERT_TRUE(Has(keys_[i % 50 * 97]));
@@ -318,7 +308,8 @@ TEST_F(ReadPriceTest, ReadsFromFilesKeepTheUsualDesigns) {
 
   // A refresh of those files where it pays rewrites none for its price.
   for (const size_t cache : {kLarge, kSmall, kLarge}) {
-    OpenWithCache(cache);
+    UseCache(cache);
+    Open();
     GetKeys(20000);
     EXPECT_EQ(0u, Rewritten());
   }
@@ -346,7 +337,8 @@ TEST_F(ReadPriceTest, CheapDesignsGoWhenReadsAreDear) {
       Destroy();
       ASSERT_OK(Env::Default()->RenameFile(copy, path_));
     }
-    OpenWithCache(kSmall);
+    UseCache(kSmall);
+    Open();
     // Nothing is known of the reads.
     EXPECT_EQ(0u, Rewritten());
     GetKeys(5000);

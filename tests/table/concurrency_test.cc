@@ -37,7 +37,6 @@ TEST(ConcurrencyTest, AllAtOnce) {
   fflush(stdout);
   Persistent persistent;
   persistent.path = test::PerThreadDBPath("concurrency");
-  std::filesystem::remove_all(persistent.path);
   std::filesystem::create_directories(persistent.path);
 
   Dice dice(seed);
@@ -61,8 +60,6 @@ TEST(ConcurrencyTest, AllAtOnce) {
   if (HasFailure()) {
     printf("again: concurrency_test --seed=%" PRIu64 " --seconds=%" PRIu64 "\n",
            seed, FLAGS_seconds);
-  } else {
-    std::filesystem::remove_all(persistent.path);
   }
 }
 

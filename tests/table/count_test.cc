@@ -16,8 +16,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-class CountTest : public OwnDBTest,
-                  public ::testing::WithParamInterface<const char*> {
+class CountTest : public OwnDBTest {
  protected:
   CountTest() : OwnDBTest(ManySmallFiles(7)) {}
 
@@ -46,7 +45,6 @@ class CountTest : public OwnDBTest,
     return keys;
   }
 
-  // Where nullptr stands for no bound.
   Status Count(const ReadOptions& read_options, const RangePtr& range,
                CountResult* result) {
     return ApproximateCount(&*db_, read_options, db_->DefaultColumnFamily(),
@@ -82,56 +80,51 @@ class CountTest : public OwnDBTest,
 
 }  // namespace
 
-TEST_P(CountTest, DistinctKeys) {
-  Random rnd(301);
-  for (const KeyFamily& family : KeyFamilies(600, 17)) {
-    SCOPED_TRACE(family.name);
-    OpenNew(GetParam());
-    EXPECT_EQ(0u, Count(RangePtr()).count) << "an empty DB";
-    Fill(family.keys);
-    const Keys bounds = AroundEach(family.keys);
-    for (int i = 0; i < 300; i++) {
-      std::string lo = Pick(bounds, &rnd);
-      std::string hi = Pick(bounds, &rnd);
-      if (hi < lo) std::swap(lo, hi);
-      const Slice start = lo;
-      const Slice limit = hi;
-      for (const int open : {0, 1, 2, 3}) {
-        const RangePtr range((open & 1) != 0 ? nullptr : &start,
-                             (open & 2) != 0 ? nullptr : &limit);
-        const CountResult result = Count(range);
-        ASSERT_EQ(KeysIn(family.keys, range.start == nullptr ? "" : lo,
-                         range.limit == nullptr ? family.keys.back() : hi,
-                         /*hi_inclusive=*/range.limit == nullptr),
-                  result.count)
-            << Hex(lo) << " to " << Hex(hi) << ", open ends " << open;
-        EXPECT_EQ(0u, result.deletions);
-        EXPECT_LE(result.files_scanned, result.files);
-        EXPECT_LE(result.sorted_runs, 4u);
+TEST_F(CountTest, DistinctKeys) {
+  for (const std::string table :
+       {"filter_policy=surf:0:0",
+        "filter_policy=surf:4:5;cache_index_and_filter_blocks=true;"
+        "metadata_block_size=80",
+        "filter_policy=surf:0:4;partition_filters=true;metadata_block_size=64;"
+        "index_type=kTwoLevelIndexSearch",
+        "filter_policy=proteus:12", "filter_policy=bloomfilter:10",
+        "no_block_cache=true"}) {
+    SCOPED_TRACE(table);
+    Random rnd(301);
+    for (const KeyFamily& family : KeyFamilies(600, 17)) {
+      SCOPED_TRACE(family.name);
+      OpenNew("block_size=300;" + table);
+      EXPECT_EQ(0u, Count(RangePtr()).count) << "an empty DB";
+      Fill(family.keys);
+      const Keys bounds = AroundEach(family.keys);
+      for (int i = 0; i < 300; i++) {
+        std::string lo = Pick(bounds, &rnd);
+        std::string hi = Pick(bounds, &rnd);
+        if (hi < lo) std::swap(lo, hi);
+        const Slice start = lo;
+        const Slice limit = hi;
+        for (const int open : {0, 1, 2, 3}) {
+          const RangePtr range((open & 1) != 0 ? nullptr : &start,
+                               (open & 2) != 0 ? nullptr : &limit);
+          const CountResult result = Count(range);
+          ASSERT_EQ(KeysIn(family.keys, range.start == nullptr ? "" : lo,
+                           range.limit == nullptr ? family.keys.back() : hi,
+                           /*hi_inclusive=*/range.limit == nullptr),
+                    result.count)
+              << Hex(lo) << " to " << Hex(hi) << ", open ends " << open;
+          EXPECT_EQ(0u, result.deletions);
+          EXPECT_LE(result.files_scanned, result.files);
+          EXPECT_LE(result.sorted_runs, 4u);
+        }
       }
+      const CountResult nothing = Count("\xff\xff\xff", "");
+      EXPECT_EQ(0u, nothing.count);
+      EXPECT_TRUE(nothing.IsExact());
     }
-    const CountResult nothing = Count("\xff\xff\xff", "");
-    EXPECT_EQ(0u, nothing.count);
-    EXPECT_TRUE(nothing.IsExact());
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Tables, CountTest,
-    ::testing::Values("filter_policy=surf:0:0;block_size=300",
-                      "filter_policy=surf:4:5;block_size=300;"
-                      "cache_index_and_filter_blocks=true;"
-                      "metadata_block_size=80",
-                      "filter_policy=surf:0:4;block_size=300;"
-                      "partition_filters=true;metadata_block_size=64;"
-                      "index_type=kTwoLevelIndexSearch",
-                      "filter_policy=proteus:12;block_size=300",
-                      "filter_policy=bloomfilter:10;block_size=300",
-                      "block_size=300;no_block_cache=true"));
-
-class CountFeaturesTest : public CountTest {};
-
-TEST_F(CountFeaturesTest, ReadsTwoBlocksARun) {
+TEST_F(CountTest, ReadsTwoBlocksARun) {
   OpenNew("filter_policy=surf:0:4;block_size=256");
   Keys keys = RandomKeys(20000);
   Fill(keys);
@@ -156,7 +149,7 @@ TEST_F(CountFeaturesTest, ReadsTwoBlocksARun) {
 
 // An open end needs no read, and the largest key may go on after the bytes that
 // are stored of it.
-TEST_F(CountFeaturesTest, OpenEndsReadNothing) {
+TEST_F(CountTest, OpenEndsReadNothing) {
   for (const std::string& tail :
        {std::string(), std::string(80, 'z'), std::string(80, '\xff')}) {
     SCOPED_TRACE(tail);
@@ -178,45 +171,46 @@ TEST_F(CountFeaturesTest, OpenEndsReadNothing) {
   }
 }
 
-TEST_F(CountFeaturesTest, ReadTiersAndDeadlines) {
+// Files within the range are not scanned.
+TEST_F(CountTest, ReadTiersAndDeadlines) {
   OpenNew("filter_policy=proteus:12;block_size=256");
-  const Keys keys = FillNumbers(2000);
+  const Keys keys = FillNumbers(10000);
   CountResult result;
   ReadOptions read_options;
-  const auto count = [&] {
-    return Count(read_options, Between(keys[100], keys[1100]), &result);
-  };
   const auto count_by = [&](ReadTier tier, bool fill_cache) {
     read_options.read_tier = tier;
     read_options.fill_cache = fill_cache;
-    return count();
+    return Count(read_options, Between(keys[500], keys[9000]), &result);
   };
   EXPECT_TRUE(count_by(kBlockCacheTier, true).IsIncomplete());
-  // Whole files are counted without their data.
   ASSERT_OK(Count(read_options, {}, &result));
-  EXPECT_EQ(2000u, result.count);
+  EXPECT_EQ(10000u, result.count);
+  EXPECT_EQ(2000u, result.in_memtables);
+  EXPECT_EQ(0u, result.files_scanned);
+  EXPECT_GT(result.files, 10u);
   for (const bool fill_cache : {false, true}) {
     EXPECT_TRUE(count_by(kBlockCacheTier, fill_cache).IsIncomplete());
     const std::chrono::microseconds now(Env::Default()->NowMicros());
     read_options.deadline = now - std::chrono::microseconds(1);
     EXPECT_TRUE(count_by(kReadAllTier, fill_cache).IsTimedOut());
     read_options.deadline = now + std::chrono::hours(1);
-    ASSERT_OK(count());
+    ASSERT_OK(count_by(kReadAllTier, fill_cache));
     read_options.deadline = {};
-    ASSERT_OK(count());
-    EXPECT_EQ(1000u, result.count);
+    ASSERT_OK(count_by(kReadAllTier, fill_cache));
+    EXPECT_EQ(8500u, result.count);
     EXPECT_GT(result.files_scanned, 0u);
+    EXPECT_LE(result.files_scanned, 8u);
   }
   ASSERT_OK(count_by(kBlockCacheTier, true));
-  EXPECT_EQ(1000u, result.count);
+  EXPECT_EQ(8500u, result.count);
   read_options.read_tier = kMemtableTier;
   ASSERT_OK(Count(read_options, {}, &result));
-  EXPECT_EQ(400u, result.count);
+  EXPECT_EQ(2000u, result.count);
   EXPECT_EQ(0u, result.files);
 }
 
 // What has no effect, and what no count can obey.
-TEST_F(CountFeaturesTest, OtherReadOptions) {
+TEST_F(CountTest, OtherReadOptions) {
   OpenNew("filter_policy=surf:0:4");
   const Keys keys = FillNumbers(2000);
   const Slice lower = keys[700];
@@ -250,23 +244,9 @@ TEST_F(CountFeaturesTest, OtherReadOptions) {
   db_->ReleaseSnapshot(refused[0].snapshot);
 }
 
-TEST_F(CountFeaturesTest, FilesWithinTheRangeAreNotScanned) {
-  OpenNew("filter_policy=proteus:12");
-  const Keys keys = FillNumbers(10000);
-  const CountResult all = Count("", "\xff");
-  EXPECT_EQ(10000u, all.count);
-  EXPECT_EQ(2000u, all.in_memtables);
-  EXPECT_EQ(0u, all.files_scanned);
-  EXPECT_GT(all.files, 10u);
-  const CountResult part = Count(keys[500], keys[9000]);
-  EXPECT_EQ(8500u, part.count);
-  EXPECT_GT(part.files_scanned, 0u);
-  EXPECT_LE(part.files_scanned, 8u);
-}
-
 // The estimate of a long range reads a block at each bound, and is wrong by a
 // block there at most if all entries are of one size.
-TEST_F(CountFeaturesTest, LongRangesAreEstimated) {
+TEST_F(CountTest, LongRangesAreEstimated) {
   for (const char* policy : {"proteus:12", "bloomfilter:10"}) {
     SCOPED_TRACE(policy);
     options_.write_buffer_size = 64 << 20;  // one file
@@ -308,8 +288,7 @@ TEST_F(CountFeaturesTest, LongRangesAreEstimated) {
   }
 }
 
-// The result says what could not be counted.
-TEST_F(CountFeaturesTest, OverwritesAndDeletions) {
+TEST_F(CountTest, OverwritesAndDeletions) {
   OpenNew("filter_policy=surf:0:4");
   WriteFile({"a", "b", "c", "d", "e"});
   CountResult result;
@@ -344,9 +323,7 @@ TEST_F(CountFeaturesTest, OverwritesAndDeletions) {
   expect("a", "z", 2, true);
 }
 
-// What a file has deletions of, and no value, does not exist, and is not
-// counted.
-TEST_F(CountFeaturesTest, DeletionsInAFileWithoutTheirValues) {
+TEST_F(CountTest, DeletionsInAFileWithoutTheirValues) {
   OpenNew("filter_policy=surf:0:8");
   WriteFile({"0", "zz"}, /*level=*/3);
   for (const char* key : {"a", "z"}) Put(key);
@@ -374,7 +351,7 @@ TEST_F(CountFeaturesTest, DeletionsInAFileWithoutTheirValues) {
 }
 
 // RocksDB's iterator seeks again, in the middle of the count.
-TEST_F(CountFeaturesTest, KeysOverwrittenManyTimes) {
+TEST_F(CountTest, KeysOverwrittenManyTimes) {
   OpenNew("filter_policy=surf:0:4");
   WriteFile({"a", "b", "c", "d"});
   for (int i = 0; i < 100; i++) {
@@ -387,11 +364,10 @@ TEST_F(CountFeaturesTest, KeysOverwrittenManyTimes) {
   EXPECT_EQ(1u, result.files);
 }
 
-TEST_F(CountFeaturesTest, OtherOrders) {
+TEST_F(CountTest, OtherOrders) {
   for (const Comparator* comparator :
        {ReverseBytewiseComparator(), BytewiseComparatorWithU64Ts()}) {
     SCOPED_TRACE(comparator->Name());
-    Destroy();
     options_.comparator = comparator;
     options_.target_file_size_base = 1 << 20;
     const bool stamped = comparator->timestamp_size() > 0;
@@ -422,7 +398,7 @@ TEST_F(CountFeaturesTest, OtherOrders) {
 }
 
 // RocksDB may cut the versions of one key into several files.
-TEST_F(CountFeaturesTest, KeysInSeveralFilesOfARun) {
+TEST_F(CountTest, KeysInSeveralFilesOfARun) {
   for (const std::string& key : {std::string("k"), std::string(70, 'k')}) {
     SCOPED_TRACE(key);
     for (const char* policy : {"surf:0:4", "bloomfilter:10"}) {
@@ -436,22 +412,18 @@ TEST_F(CountFeaturesTest, KeysInSeveralFilesOfARun) {
       CompactLevel0Into(2, kFileSize);
       const CountResult result = Count("a", "z");
       EXPECT_GT(result.files, 2u);
-      if (result.count == 1) {
-        EXPECT_TRUE(result.IsExact());
-      } else {
-        EXPECT_GE(key.size(), FilterBlockHeader::kMaxStoredKey);
-        EXPECT_FALSE(result.IsExact());
-      }
+      EXPECT_EQ(result.count == 1, result.IsExact());
+      EXPECT_TRUE(result.IsExact() ||
+                  key.size() >= FilterBlockHeader::kMaxStoredKey);
       for (const Snapshot* snapshot : snapshots) db_->ReleaseSnapshot(snapshot);
     }
   }
 }
 
 // Whether a write group counts its single deletions depends on its size.
-TEST_F(CountFeaturesTest, DeletionsOfManyThreads) {
+TEST_F(CountTest, DeletionsOfManyThreads) {
   OpenNew("filter_policy=surf:0:4");
-  for (int i = 0; i < 2000; i++) Put(BigEndian(i), "");
-  Flush();
+  WriteFile(MakeKeys(2000, BigEndian));
   std::vector<std::thread> threads;
   for (int thread = 0; thread < 4; thread++) {
     threads.emplace_back([this, thread] {
@@ -470,7 +442,7 @@ TEST_F(CountFeaturesTest, DeletionsOfManyThreads) {
   EXPECT_FALSE(Count(BigEndian(0), BigEndian(2000)).IsExact());
 }
 
-TEST_F(CountFeaturesTest, MergesThatNeedTheirBase) {
+TEST_F(CountTest, MergesThatNeedTheirBase) {
   class NeedsBase : public AssociativeMergeOperator {
    public:
     const char* Name() const override { return "NeedsBase"; }
@@ -482,19 +454,18 @@ TEST_F(CountFeaturesTest, MergesThatNeedTheirBase) {
   };
   options_.merge_operator = std::make_shared<NeedsBase>();
   OpenNew("filter_policy=surf:0:4");
-  Put("k", "v");
-  Flush();
+  WriteFile({"k"});
   ASSERT_OK(db_->Merge(WriteOptions(), "k", "m"));
   const CountResult result = Count("a", "z");
   EXPECT_EQ(2u, result.count);
   EXPECT_FALSE(result.IsExact());
 }
 
-TEST_F(CountFeaturesTest, WritesThatAreNotCommitted) {
+TEST_F(CountTest, WritesThatAreNotCommitted) {
   for (const TxnDBWritePolicy policy :
        {WRITE_COMMITTED, WRITE_PREPARED, WRITE_UNPREPARED}) {
-    OpenNew("filter_policy=surf:0:4");
-    Close();
+    SetPolicy("surf:0:4");
+    Destroy();
     TransactionDBOptions transaction_options;
     transaction_options.write_policy = policy;
     ASSERT_OK(
@@ -514,7 +485,7 @@ TEST_F(CountFeaturesTest, WritesThatAreNotCommitted) {
   }
 }
 
-TEST_F(CountFeaturesTest, OtherTablesAreRefused) {
+TEST_F(CountTest, OtherTablesAreRefused) {
   OpenNew("filter_policy=surf:0:4");
   SetTable("", "BlockBasedTable");
   CountResult result;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  SST files whose filter block is damaged on disk, under a right checksum: all
-//  reads are still right, and the log reports the damage. (Wrong checksums, and
-//  filters that are read correctly later: read_faults_test.)
+//  SST files whose filter block is damaged on disk, under a right checksum.
+//  (Wrong checksums, and filters that are read correctly later:
+//  read_faults_test.)
 
 #include "rocksdb/sst_file_reader.h"
 #include "tests/sst_damage.h"
@@ -20,11 +20,7 @@ class DamageTest : public ::testing::TestWithParam<const char*> {
     }
     dbs_.Compact();
     for (size_t i = 0; i < keys_.size(); i += 2) {
-      if (i % 5 == 0) {
-        dbs_.Delete(keys_[i]);
-      } else {
-        dbs_.Put(keys_[i], "second value");
-      }
+      i % 5 == 0 ? dbs_.Delete(keys_[i]) : dbs_.Put(keys_[i], "second value");
     }
     dbs_.Flush();
     for (const LiveFileMetaData& file : FilesOf(dbs_.protean())) {
@@ -53,11 +49,7 @@ class DamageTest : public ::testing::TestWithParam<const char*> {
     dbs_.Open();
   }
 
-  void CompareEverything() {
-    WalkOptions walk;
-    walk.seeks = 200;
-    CompareReads(&dbs_, asked_, /*snapshot=*/-1, {}, walk);
-  }
+  void CompareEverything() { CompareReads(&dbs_, asked_); }
   size_t Lines(const std::string& file = "") const {
     return log_->Lines({"ProteanTable: ", file}).size();
   }
@@ -129,7 +121,6 @@ TEST(NoPropertiesTest, IsReadWhereRocksDBReadsIt) {
     EXPECT_EQ("c", it->key());
     EXPECT_OK(it->status());
   }
-  EXPECT_OK(Env::Default()->DeleteFile(path));
 }
 
 INSTANTIATE_TEST_SUITE_P(

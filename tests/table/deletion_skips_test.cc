@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Scans over deletions: whatever is skipped (table/seek/seek_decision.h),
+//  Scans over deletions: whatever is skipped (table/seek/seek_decision.h), and
+//  whatever earlier scans have found to be deleted (table/seek/run_search.h),
 //  answers are those of a plain RocksDB, in all small trees; and what is
-//  skipped. What one scan has found to be deleted, the next ones skip, with the
-//  values that the deletions hide (table/seek/run_search.h): when they may, and
-//  when they may not. (Existence and counts: count_test.cc.)
+//  skipped. (Existence and counts: count_test.cc.)
 
 #include "filter_policy/open_db/dead_ranges.h"
 #include "rocksdb/utilities/transaction_db.h"
@@ -82,11 +81,11 @@ void AddTrees(int first_cell, int entries, SmallTree* tree,
 
 // Random trees, in which the oldest run has few values, and the next one many
 // deletions.
-std::vector<SmallTree> RandomTrees(size_t count, bool range_deletions) {
+std::vector<SmallTree> RandomTrees(bool range_deletions) {
   const int one_in = range_deletions ? 5 : 20;
   const int kinds = range_deletions ? 4 : 3;
   Random random(1);
-  std::vector<SmallTree> trees(count);
+  std::vector<SmallTree> trees(3000);
   for (SmallTree& tree : trees) {
     for (int key = 0; key < kSmallKeys; key++) {
       Cell* const cells = &tree[key * kPlaces];
@@ -230,8 +229,7 @@ TEST_P(SmallTreesTest, AnswersAreThoseOfPlainRocksDB) {
     SmallTree tree{};
     AddTrees(0, /*entries=*/3, &tree, &trees_);
   } else {
-    const bool range_deletions = GetParam().range_deletions;
-    trees_ = RandomTrees(range_deletions ? 3000 : 6000, range_deletions);
+    trees_ = RandomTrees(GetParam().range_deletions);
   }
   dbs_.Open();
   if (GetParam().levels) {
@@ -368,8 +366,7 @@ class DeadRangesDBTest : public DeletionsDBTest,
     for (int i = begin; i < end; i++) dbs_.Delete(Item(i));
   }
 
-  // A queue whose first items have been consumed: the older run has all items,
-  // and the newer one deletions of the first half of them.
+  // The older run has all items, and the newer one deletions of the first half.
   void MakeQueue(int older_level = 0, int newer_level = 0,
                  uint64_t file_size = 1 << 20) {
     dbs_.OpenAnew();
@@ -386,8 +383,8 @@ class DeadRangesDBTest : public DeletionsDBTest,
     if (newer_level > 0) dbs_.CompactLevel0Into(newer_level, file_size);
   }
 
-  // Seeks to the head of the queue with a new iterator, which must find this
-  // key. Returns the entries that the next iterator steps over.
+  // A seek to the head of the queue must find this key. Returns the entries
+  // that the next iterator steps over.
   uint64_t StepsToHead(const std::string& found) {
     ExpectFirst("q", found);
     return StepsOf("q");
@@ -402,21 +399,16 @@ class DeadRangesDBTest : public DeletionsDBTest,
   }
 
   // Checks that all keys are found as without filters, now and at all
-  // snapshots, from the first one and from the head of the queue on, then
-  // backwards.
+  // snapshots, from everywhere, and in both directions.
   void CheckScans() {
     for (int snapshot = -1; snapshot < dbs_.num_snapshots(); snapshot++) {
       for (const char* target : {"", "q", "q050", "q0999"}) {
         TwinIterator it(&dbs_, {}, /*lower=*/false, /*upper=*/false, snapshot);
-        for (bool valid = it.Seek(target); valid; valid = it.Next()) {
-        }
-        it.SeekToFirst();
-        while (it.iterator(TwinDB::kPlain)->Valid()) it.Next();
-        it.Seek(target);
-        for (int i = 0; i < 3 && it.iterator(TwinDB::kPlain)->Valid(); i++) {
-          it.Prev();
-        }
+        for (bool valid = it.Seek(target); valid;) valid = it.Next();
+        bool valid = it.Seek(target);
+        for (int i = 0; i < 3 && valid; i++) valid = it.Prev();
       }
+      CompareScans(&dbs_, snapshot);
     }
   }
 };
@@ -443,7 +435,6 @@ TEST_P(DeadRangesDBTest, LevelsOfManyFiles) {
   CheckScans();
 }
 
-// The files of the range are gone, and with them what was known.
 TEST_P(DeadRangesDBTest, CompactionsEndARange) {
   MakeQueue(/*older_level=*/2, /*newer_level=*/1);
   StepsToHead(Item(100));
@@ -460,7 +451,6 @@ TEST_P(DeadRangesDBTest, CompactionsEndARange) {
   StepsToHead(Item(120));
 }
 
-// What is known grows with what the queue leaves behind.
 TEST_P(DeadRangesDBTest, ARangeGrows) {
   MakeQueue();
   for (int head = 100; head < kItems; head += 20) {
@@ -475,7 +465,7 @@ TEST_P(DeadRangesDBTest, ARangeGrows) {
 // its beginning on.
 TEST_P(DeadRangesDBTest, ReadsFromAnywhere) {
   constexpr int kEnd = 1 << 30;
-  for (int seed = 301; seed < 321 && !HasFailure(); seed++) {
+  for (int seed = 301; seed < 309 && !HasFailure(); seed++) {
     dbs_.OpenAnew();
     Random random(seed);
     std::set<std::string> keys;

@@ -24,11 +24,10 @@ constexpr size_t kRunKeys = 1500;
 constexpr size_t kRuns = 3;
 constexpr uint64_t kMembers = 60000;  // of the cascade filter
 
-// A column family: the policy of its table, and its keys.
 struct ExchangedFamily {
   const char* name;
   const char* policy;
-  bool text;
+  bool text;  // are its keys
   bool parts = false;
 };
 
@@ -66,8 +65,8 @@ std::string ValueOf(const std::string& key) {
   return "value of " + Hex(key) + std::string(100, '.');
 }
 
-// The keys of a column family, and queries, most of which find nothing, some
-// close to a key: points, and ranges that begin there.
+// Keys, and queries, most of which find nothing, some close to a key: points,
+// and ranges that begin there.
 struct Data {
   explicit Data(bool text) {
     Lcg random(17);
@@ -222,9 +221,8 @@ class ExchangedDBTest : public testing::Test {
     ASSERT_EQ(expected, answers);
   }
 
-  // What the filters say to all queries, without reading data. Few answers are
-  // wrong: at most a third, since a quarter of the ranges pass where points
-  // have most of the memory.
+  // What the filters say to all queries. At most a third is wrong: a quarter of
+  // the ranges pass where points have most of the memory.
   std::string Answers(const ExchangedFamily& family,
                       ColumnFamilyHandle* handle) {
     const Data& data = DataOf(family);
@@ -282,14 +280,13 @@ class ExchangedDBTest : public testing::Test {
                 FirstIn(db_.get(), point, data.ends[i], {}, handle))
           << Hex(point);
     }
-    EXPECT_GT(Ticker(BLOOM_FILTER_USEFUL), 1000u);
+    const auto ticks = [this](Tickers ticker) {
+      return statistics_->getTickerCount(ticker);
+    };
+    EXPECT_GT(ticks(BLOOM_FILTER_USEFUL), 1000u);
     EXPECT_GT(
-        Ticker(LAST_LEVEL_SEEK_FILTERED) + Ticker(NON_LAST_LEVEL_SEEK_FILTERED),
+        ticks(LAST_LEVEL_SEEK_FILTERED) + ticks(NON_LAST_LEVEL_SEEK_FILTERED),
         1000u);
-  }
-
-  uint64_t Ticker(uint32_t ticker) const {
-    return statistics_->getTickerCount(ticker);
   }
 
   // ---- The DB ----

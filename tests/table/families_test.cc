@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A RocksDB with ProteanTable answers every read as a plain RocksDB does, for
-//  each family of keys under each policy, with range deletions and snapshots.
-//  (Other features: features_test; random ones: differential_test.)
+//  A RocksDB with ProteanTable answers every read as a plain RocksDB does, with
+//  range deletions and snapshots. (Other features: features_test.)
 
 #include "tests/table/feature_fixture.h"
 
@@ -60,8 +59,8 @@ void CompareSnapshots(TwinDB* dbs, const Keys& keys, Random* rnd) {
 class FamiliesTest : public FeatureTest {};
 PROTEAN_FEATURE_TEST(FamiliesTest);
 
-// Every family of keys, under each policy. The options of the table alternate,
-// and so do the suffixes of SuRF.
+// Under each policy. The options of the table alternate, and so do the suffixes
+// of SuRF.
 TEST_P(FamiliesTest, AllFamilies) {
   const char* const tables[] = {
       "block_size=4096",
@@ -75,7 +74,7 @@ TEST_P(FamiliesTest, AllFamilies) {
   const char* const surfs[] = {"surf:0:4", "surf:0:0", "surf:4:0", "surf:4:4",
                                "surf:0:16"};
   size_t turn = strlen(GetParam().name);
-  for (const KeyFamily& family : KeyFamilies(1500, kSeed)) {
+  for (const KeyFamily& family : KeyFamilies(1000, kSeed)) {
     const std::string table = tables[turn % std::size(tables)];
     const std::string policy = std::string(GetParam().name) == "Surf"
                                    ? surfs[turn % std::size(surfs)]

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Shared by the tests of RocksDB's features: difficult keys, a tree of them
-//  under each policy, every way to read it, and the proof that filters took
-//  part in the answers.
+//  Difficult keys, a tree of them under each policy, every way to read it, and
+//  the proof that filters took part in the answers.
 
 #pragma once
 
@@ -62,12 +61,6 @@ inline void FillTree(
 
 // The movements that a walk may make.
 struct WalkOptions {
-  static WalkOptions Bounded() {
-    WalkOptions walk;
-    walk.lower = walk.upper = true;
-    return walk;
-  }
-
   int seeks = 120;
   bool lower = false;
   bool upper = false;
@@ -149,8 +142,7 @@ struct FeaturePolicy {
   const char* filter_policy;
 };
 
-// Policies that design their filters sample every query, since the tests make
-// few.
+// Policies sample every query, since the tests make few.
 constexpr FeaturePolicy kFeaturePolicies[] = {
     {"Surf", "surf:0:4"},
     {"Proteus", "{id=protean.Proteus;bits_per_key=12;sample_every=1}"},
@@ -236,8 +228,7 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
            Ticks(NON_LAST_LEVEL_SEEK_FILTERED);
   }
 
-  // Checks that some reads of `read` are filtered; otherwise the test would
-  // prove nothing.
+  // Otherwise the test would prove nothing.
   void ExpectFilteredGets(const std::function<void()>& read) const {
     const uint64_t before = FilteredGets();
     read();

@@ -63,7 +63,6 @@ class FilterCacheTest : public NumberedDBTest {
     Open();
   }
 
-  // Absent keys that lie among the files' keys.
   void GetAbsentKeys(uint64_t gets) {
     for (uint64_t i = 0; i < gets; i++) {
       ASSERT_FALSE(Has(Gap(i * 7919 % kKeys)));
@@ -89,20 +88,7 @@ class FilterCacheTest : public NumberedDBTest {
   }
 };
 
-// A shard of the cache is smaller than a filter, and keeps some of its parts.
-TEST_F(FilterCacheTest, FiltersLargerThanAShard) {
-  constexpr uint64_t kReads = 200;
-  ASSERT_NO_FATAL_FAILURE(
-      Make(std::string(kInCache) + "metadata_block_size=512;",
-           NewLRUCache(160 << 10, /*num_shard_bits=*/4), 2));
-  EXPECT_LT((160u << 10) / 16, FilterStats().files.at(0).filter_bytes);
-  GetAbsentKeys(kReads);
-  // Some shards have more parts than others, and data blocks push out a few. A
-  // whole filter would be read for each key.
-  EXPECT_GT(kReads / 2, LoadedBy([&] { GetAbsentKeys(kReads); }).first);
-}
-
-// A filter that RocksDB holds itself is read once, with its file.
+// RocksDB holds these filters itself.
 TEST_F(FilterCacheTest, FiltersReadWithTheirFiles) {
   ASSERT_NO_FATAL_FAILURE(Make("", NewLRUCache(1 << 20), 2));
   GetAbsentKeys(50);
@@ -167,10 +153,10 @@ TEST_F(FilterCacheTest, WhoseFiltersCount) {
 
 // ---- How RocksDB loads and keeps parts ----
 
-// CachedFilter has RocksDB load parts of a filter as if they were blocks, and
-// stands where RocksDB's table has its own filter. If a test fails, look at
-// what RocksDB does with partitioned filters now: its reader's
-// GetFilterPartitionBlock, and how a block's trailer and cache key are read.
+// CachedFilter has RocksDB load parts of a filter as if they were blocks. If a
+// test fails, look at what RocksDB does with partitioned filters now: its
+// reader's GetFilterPartitionBlock, and how a block's trailer and cache key are
+// read.
 class CachedFilterTest : public FilterCacheTest {
  protected:
   static constexpr size_t kPartBytes = 512;
@@ -293,9 +279,6 @@ TEST_F(CachedFilterTest, ALargeDirectory) {
 
 // ---- Parts in two units ----
 
-// Which units reads load, what they cost, and what becomes of a unit that is
-// damaged.
-
 using Action = UnitHeat::Action;
 
 // The number of queries, this one included, until the unit is loaded; `most` if
@@ -396,8 +379,7 @@ class FilterUnitsTest : public NumberedDBTest {
   FilterDirectory directory_;
 };
 
-// Gets of absent keys come to have both units in a cache that has room, and
-// those of present keys only the first ones.
+// Present keys load only the first ones.
 TEST_F(FilterUnitsTest, AbsentKeysLoadSecondUnits) {
   ASSERT_NO_FATAL_FAILURE(Fill("block_cache=8M;"));
   Reopen();
@@ -410,6 +392,12 @@ TEST_F(FilterUnitsTest, AbsentKeysLoadSecondUnits) {
   for (uint64_t i = 0; i < kKeys; i++) GetAbsent(i + 3);
   EXPECT_EQ(2 * parts().size(), UnitsLoaded());
   EXPECT_LT(FalsePositives() - before, kKeys / 100);
+  // All units are pinned where a filter is that has been cut.
+  Reopen("metadata_cache_options={unpartitioned_pinning=kAll};");
+  for (uint64_t i = 0; i < 5000; i++) GetAbsent(i);
+  EXPECT_EQ(0u, UnitsLoaded());
+  EXPECT_EQ(0u, get_perf_context()->filter_block_read_count);
+  EXPECT_LT(FalsePositives(), 50u);
 }
 
 // In a cache that holds a fraction of the filters, absent keys are denied by
@@ -426,16 +414,6 @@ TEST_F(FilterUnitsTest, FirstUnitsFilterASmallCache) {
   EXPECT_LE(perf.block_read_count, kReads + kReads / 10);
   EXPECT_LE(perf.block_read_byte, kReads * 4096 * 6 / 10);
   for (uint64_t i = 0; i < kKeys; i += 7) GetPresent(i);
-}
-
-// All units of a filter that has been cut are pinned.
-TEST_F(FilterUnitsTest, PinnedFilters) {
-  ASSERT_NO_FATAL_FAILURE(Fill("block_cache=8M;"));
-  Reopen("metadata_cache_options={unpartitioned_pinning=kAll};");
-  for (uint64_t i = 0; i < 5000; i++) GetAbsent(i);
-  EXPECT_EQ(0u, UnitsLoaded());
-  EXPECT_EQ(0u, get_perf_context()->filter_block_read_count);
-  EXPECT_LT(FalsePositives(), 50u);
 }
 
 // A second unit that is damaged costs false positives of its part alone.
@@ -456,16 +434,10 @@ TEST_F(FilterUnitsTest, DamageOfASecondUnit) {
 
 // ---- Many DBs ----
 
-// What they keep beside filters stays within its share of the cache, whatever
-// they do, and is given back when they are closed
-// (filter_policy/kept_memory.h).
+// What they keep beside filters (filter_policy/kept_memory.h).
 
 constexpr int kDBs = 24;
 constexpr size_t kCache = 2 << 20;
-
-std::string KeyOf(int db, int i) {
-  return "key of db " + Digits(db, 2) + " and " + Digits(17 * i, 8);
-}
 
 class KeptMemoryDBTest : public testing::Test {
  protected:
@@ -483,12 +455,14 @@ class KeptMemoryDBTest : public testing::Test {
           ->block_cache = cache_;
     }
   }
+  static std::string KeyOf(int db, int i) {
+    return "key of db " + Digits(db, 2) + " and " + Digits(17 * i, 8);
+  }
   void Fill(int db) {
     dbs_[db]->Open();
     for (int run = 0; run < 2; run++) {
-      Keys keys;
-      for (int i = run; i < kKeys; i += 2) keys.push_back(KeyOf(db, i));
-      dbs_[db]->WriteFile(keys);
+      dbs_[db]->WriteFile(MakeKeys(
+          kKeys / 2, [=](size_t i) { return KeyOf(db, 2 * i + run); }));
     }
   }
   // Asks for all keys, and for ranges without any, each several times.
@@ -500,9 +474,6 @@ class KeptMemoryDBTest : public testing::Test {
         ASSERT_EQ("", dbs_[db]->FirstIn(key + "+", key + "9"));
       }
     }
-    ExpectWithinLimits();
-  }
-  void ExpectWithinLimits() {
     const KeptMemoryUsage usage = KeptMemory::UsageOf(cache_.get());
     ASSERT_EQ(kCache / 8, usage.max_bytes);
     ASSERT_LE(usage.bytes, usage.max_bytes);

@@ -44,7 +44,7 @@ class FilterPartsDBTest : public NumberedDBTest {
 
   FilterPartsDBTest() { options_.target_file_size_base = 1 << 20; }
 
-  // Writes every third key, from the first-th on, to a level.
+  // Every third key.
   void FillLevel(uint64_t first, int level) {
     WriteNumbers(first, kKeys, /*step=*/3, level);
   }
@@ -67,7 +67,6 @@ class FilterPartsDBTest : public NumberedDBTest {
     ASSERT_EQ(kKeys, AllRecords(db_.get()).size());
   }
 
-  // Opens the DB with these options of its table, or an empty one.
   void OpenWith(const std::string& table,
                 const std::string& id = "ProteanTable") {
     SetTable(table, id);
@@ -78,12 +77,11 @@ class FilterPartsDBTest : public NumberedDBTest {
     Destroy();
     OpenWith(table, id);
   }
-  // A number of one of the first `most` gaps.
   uint64_t AnyGap(uint64_t most = kKeys - 1) {
     return 1 + random_.Uniform(most);
   }
 
-  // Number of parts of each file.
+  // The number of parts of each file.
   std::vector<size_t> Parts() {
     std::vector<size_t> parts;
     for (const LiveFileMetaData& file : Files()) {
@@ -110,10 +108,8 @@ class FilterPartsDBTest : public NumberedDBTest {
 
 }  // namespace
 
-// With room for a tenth of the filters, a read of absent keys reads a part of
-// the filter of each run at most. So does an open seek in a cache that holds no
-// part: while a file waits for the search, it keeps the parts that it has
-// asked.
+// With room for a tenth of the filters. So does an open seek in a cache that
+// holds no part: while a file waits, it keeps the parts that it has asked.
 TEST_F(FilterPartsDBTest, ReadsWithSmallCachesReadAPartOfEachRun) {
   constexpr uint64_t kReads = 2000;
   constexpr uint64_t kSeeks = 1000;
@@ -164,8 +160,7 @@ TEST_F(FilterPartsDBTest, WideRangesReadFewParts) {
     ASSERT_NE("", FirstIn(Gap(1000), Key(1000 + 2 * width)));
     EXPECT_LE(get_perf_context()->filter_block_read_count, 2u);
   }
-  // Likewise, a count reads the parts at the two ends of the range, and those
-  // at the two ends of the file.
+  // A count reads the parts at the ends of the range and of the file.
   get_perf_context()->Reset();
   EXPECT_EQ((29000u - 1001u) / 3, CountIn(Key(1001), Key(29000)));
   EXPECT_LE(get_perf_context()->filter_block_read_count, 8u);
@@ -214,9 +209,8 @@ TEST_F(FilterPartsDBTest, SwitchedOnAndOff) {
   }
 }
 
-// RocksDB's own table filters Gets with Protean's policies and files. It
-// partitions the filters of these policies in its way, where each partition is
-// a block, and both tables read such files.
+// RocksDB's own table filters Gets with Protean's policies and files, and
+// partitions the filters of these policies in its way. Both tables read that.
 TEST_F(FilterPartsDBTest, StockTables) {
   const auto check_stock = [this](const std::string& table) {
     SCOPED_TRACE(table);
@@ -264,12 +258,10 @@ TEST_F(FilterPartsDBTest, PrefixExtractors) {
         std::set<std::string> truth;
         Random rnd(5);
         for (int i = 0; i < 3000; i++) {
-          std::string key = RandomString(&rnd, "abcde", 8);
-          if (key.empty()) continue;
-          Put(key, key);
-          truth.insert(key);
+          truth.insert(RandomString(&rnd, "abcde", 8));
         }
-        Flush();
+        truth.erase("");
+        WriteFile(Keys(truth.begin(), truth.end()));
         ReadOptions options;
         options.prefix_same_as_start = true;
         for (int i = 0; i < 3000; i++) {
@@ -327,7 +319,6 @@ TEST_F(FilterPartsDBTest, PrefixesInDescendingOrder) {
   EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), kKeys / 2);
 }
 
-// Versions of one key lie in many parts, since snapshots keep them.
 TEST_F(FilterPartsDBTest, ManyVersionsOfAKey) {
   for (const bool decoupled : {false, true}) {
     OpenNew(std::string(kParts) +

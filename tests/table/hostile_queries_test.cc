@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Two attacks.
+//  Two attacks, of which it prints what comes of them.
 //
 //  - The attacker has the code and knows the keys, builds the same DB, looks
 //    there for absent keys and empty ranges that its filters let through, and
-//    sends them to another DB, where each would cost a read. Prints how many
-//    do, without and with salts.
+//    sends them to another DB, where each would cost a read.
 //  - The attacker does not know the keys, and learns of them from the reads
-//    that absent keys take (prefix_siphon.h). Prints how much.
+//    that absent keys take (prefix_siphon.h).
 //
-//  And what salts do not cost: a Get, and KeysMayExist, compute the digest of a
-//  long key once, whatever the number of sorted runs whose filters they ask.
-//  Files of several salts go together.
+//  And what salts do not cost.
 
 #include <cmath>
 #include <functional>
@@ -95,9 +92,9 @@ class HostileQueriesTest : public testing::Test {
   }
 
   static double ShareRead(OneFileDB& db, const std::vector<Attack>& attacks) {
-    size_t read = 0;
+    double read = 0;
     for (const Attack& attack : attacks) read += IsRead(db, attack);
-    return static_cast<double>(read) / static_cast<double>(attacks.size());
+    return read / static_cast<double>(attacks.size());
   }
 
   std::vector<std::string> keys_;
@@ -141,7 +138,7 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
     const auto other = make("hostile_other");
     const auto mine = make("hostile_mine");
     const Finds finds = Collect(*mine, *other, c);
-    // Several victims, each with a salt of its own: chance says little.
+    // Several victims, each with its own salt: chance says little.
     std::unique_ptr<OneFileDB> victim;
     double with = 0;
     for (int n = 0; n < kVictims; n++) {
@@ -168,8 +165,7 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
   }
 }
 
-// Files with salts of other processes, and a file from before there were salts,
-// in one DB.
+// And a file from before there were salts.
 TEST_F(HostileQueriesTest, FilesOfDifferentSaltsInOneDB) {
   for (const std::string policy : {"surf:8:8", "proteus:12"}) {
     SCOPED_TRACE(policy);
@@ -196,9 +192,6 @@ TEST_F(HostileQueriesTest, FilesOfDifferentSaltsInOneDB) {
 }
 
 constexpr size_t kQueries = 1'000'000;
-// Queries of RateOf for each key.
-constexpr int kRounds = 5;
-
 std::set<std::string> KeysOf(const KeyForm& form, uint32_t seed) {
   Random random(seed);
   std::set<std::string> keys;
@@ -207,13 +200,13 @@ std::set<std::string> KeysOf(const KeyForm& form, uint32_t seed) {
 }
 
 // The share of absent keys that take a read, among those that share their first
-// `bits` bits with a stored key.
+// `bits` bits with a stored key; of about `rounds` for each stored key.
 double RateOf(const KeyForm& form, const std::set<std::string>& keys,
-              uint32_t bits, OneFileDB* db) {
+              uint32_t bits, OneFileDB* db, int rounds = 2) {
   Random random(6);
   double asked = 0;
   double reads = 0;
-  for (int round = 0; round < kRounds; round++) {
+  for (int round = 0; round < rounds; round++) {
     for (const std::string& key : keys) {
       bool read = false;
       if (db->HasKey(form.Complete(key, bits, &random), &read)) continue;
@@ -246,10 +239,6 @@ class SiphoningTest : public testing::Test {
     const char* table = "";
   };
 
-  ~SiphoningTest() override {
-    Env::Default()->DeleteFile(seed_file_).PermitUncheckedError();
-  }
-
   static std::unique_ptr<OneFileDB> MakeDB(const KeyForm& form,
                                            const Filter& filter,
                                            const Keys& keys) {
@@ -279,8 +268,7 @@ class SiphoningTest : public testing::Test {
     return result;
   }
 
-  // Checks what an attack on each of these filters recovers, in bits of
-  // prefixes and in whole keys.
+  // What an attack on each of them recovers, in bits of prefixes and in keys.
   void AttackEach(const std::vector<Filter>& filters, double least_bits,
                   double most_bits, size_t most_keys) const {
     printf("%-36s %-7s %8s %8s %8s %6s %6s %5s  %s\n", "policy", "keys", "far",
@@ -390,11 +378,12 @@ TEST_F(SiphoningTest, WhatPointsShareMakesNoDifference) {
         bool read = false;
         ASSERT_TRUE(db->HasKey(key, &read));
       }
-      const double far = RateOf(form, keys, 0, db.get());
+      constexpr int kRounds = 5;
+      const double far = RateOf(form, keys, 0, db.get(), kRounds);
       const double asked = kRounds * static_cast<double>(keys.size());
       EXPECT_LT(far, 0.1);
       for (uint32_t bits = 8; bits < form.bits(); bits += 8) {
-        const double near = RateOf(form, keys, bits, db.get());
+        const double near = RateOf(form, keys, bits, db.get(), kRounds);
         // The error of the difference of two rates.
         const double error = std::sqrt(2 * far * (1 - far) / asked);
         EXPECT_NEAR(near, far, 5 * error) << bits << " bits";

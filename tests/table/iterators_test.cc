@@ -26,7 +26,8 @@ PROTEAN_FEATURE_TEST(IteratorsTest);
 
 TEST_P(IteratorsTest, Properties) {
   const auto dbs = NewTree();
-  const WalkOptions walk = WalkOptions::Bounded();
+  WalkOptions walk;
+  walk.lower = walk.upper = true;
   TwinIterator it(dbs.get(), ReadOptions(), true, true);
   it.CompareAlso([](const Iterator& iterator) {
     std::string internal_key;
@@ -195,8 +196,7 @@ class CrossFamilyTest : public IteratorsTest {
 
 PROTEAN_FEATURE_TEST(CrossFamilyTest);
 
-// All families at once, with their columns together or apart, and the families
-// one by one.
+// Over all families at once, and one by one.
 TEST_P(CrossFamilyTest, IteratorsOfEveryKind) {
   const auto scan = [&](const std::string& lo, const std::string& hi,
                         bool backwards) {
@@ -250,19 +250,9 @@ TEST_P(CrossFamilyTest, IteratorsOfEveryKind) {
 
 // ---- Open seeks over many sorted runs ----
 
-// What files that wait for each other cost, and that a search comes to an end
-// wherever they wait.
-
-// A DB of sorted runs, and what is in it.
 class OpenSeeksTest : public OwnDBTest {
  protected:
-  void OpenWith(const std::string& table) {
-    SetTable(table);
-    Open();
-  }
-
-  // A run of numbers that are spread out; at the bottom of the tree or on level
-  // 0.
+  // A run of random numbers, at the bottom of the tree or on level 0.
   void AddNumbers(size_t count, bool bottom = false,
                   const std::string& value = std::string(100, 'v')) {
     Keys keys(count);
@@ -272,8 +262,7 @@ class OpenSeeksTest : public OwnDBTest {
     if (bottom) CompactLevel0Into(3, 1 << 30);
   }
 
-  // Checks that an iterator at `target` and some steps on is where it should
-  // be.
+  // Checks where an iterator is at `target` and some steps on.
   void Check(Iterator* it, const std::string& target, int steps) {
     auto expected = model_.lower_bound(target);
     it->Seek(target);
@@ -303,21 +292,18 @@ class OpenSeeksTest : public OwnDBTest {
   std::set<std::string> model_;
 };
 
-constexpr char kSmallCache[] = ";block_cache=8K";
-
 // Filters of sets do not know where the next key is, but that there is none up
 // to the key of another file; even better after a lesson.
 TEST_F(OpenSeeksTest, ReadsFewRunsOfMany) {
-  OpenWith(std::string("filter_policy={id=protean.Proteus;bits_per_key=12;"
-                       "sample_every=1}") +
-           kSmallCache);
+  SetPolicy("{id=protean.Proteus;bits_per_key=12;sample_every=1}",
+            "block_cache=8K");
+  Open();
   AddNumbers(20000, /*bottom=*/true);
   for (int i = 0; i < 3; i++) AddNumbers(1000);
   EXPECT_LT(BlocksPerSeek(2000, /*seed=*/2), 1.7);
   EXPECT_LT(BlocksPerSeek(2000, /*seed=*/3, /*nexts=*/1), 2.2);
   // The runs are made again.
-  std::vector<LiveFileMetaData> files = Files();
-  for (const LiveFileMetaData& file : files) {
+  for (const LiveFileMetaData& file : Files()) {
     ASSERT_OK(db_->CompactFiles(CompactionOptions(), {file.name}, file.level));
   }
   EXPECT_LT(BlocksPerSeek(2000, /*seed=*/4), 1.1);
@@ -329,7 +315,8 @@ TEST_F(OpenSeeksTest, ReadsFewRunsOfMany) {
 // numbers of versions: differential_test.
 TEST_F(OpenSeeksTest, ScanOverManyRuns) {
   constexpr int kRuns = 250;
-  OpenWith("filter_policy=proteus:14;block_cache=64M");
+  SetPolicy("proteus:14", "block_cache=64M");
+  Open();
   for (int run = 0; run < kRuns; run++) {
     AddNumbers(200, /*bottom=*/false, "v");
   }
@@ -350,7 +337,8 @@ TEST_F(OpenSeeksTest, ScanOverManyRuns) {
 // Where all blocks are in the cache, trying prefixes one by one takes longer
 // than reading. (That the files of a level learn it together: open_db_test.)
 TEST_F(OpenSeeksTest, FiltersThatAreSlowAreAskedForReadsFromDisk) {
-  OpenWith("filter_policy=proteus:12;block_cache=64M");
+  SetPolicy("proteus:12", "block_cache=64M");
+  Open();
   AddNumbers(20000, /*bottom=*/true);
   for (int i = 0; i < 3; i++) AddNumbers(1000);
   const auto filtered = [&](int seeks) {
@@ -426,8 +414,7 @@ TEST_F(IteratorMemoryTest, IsLittleMoreThanStocks) {
 // ---- Table readers ----
 
 // Iterators as RocksDB may call them, but does not in every version, or only
-// from its tools: step by step without results, and what is the block-based
-// table's.
+// from its tools.
 
 class TableReaderTest : public ::testing::Test {
  protected:
@@ -451,10 +438,6 @@ class TableReaderTest : public ::testing::Test {
     EXPECT_OK(writer.Finish());
     file_ = std::make_unique<SstFileReader>(options_);
     EXPECT_OK(file_->Open(path_));
-  }
-  ~TableReaderTest() override {
-    file_.reset();
-    EXPECT_OK(Env::Default()->DeleteFile(path_));
   }
 
   // Odd ones are in the file.
@@ -492,7 +475,6 @@ void ExpectSame(const InternalIterator& expected, const InternalIterator& it) {
   EXPECT_EQ(expected.value(), it.value());
 }
 
-// A marker is passed by in both directions, and no key is lost.
 TEST_F(TableReaderTest, StepsFromMarkers) {
   PinnedIteratorsManager pinned;
   const auto it = NewIterator(reader_);
@@ -540,7 +522,6 @@ TEST_F(TableReaderTest, StepsFromMarkers) {
   EXPECT_GT(markers, 100);
 }
 
-// Functions that are not Protean's business are the block-based table's.
 TEST_F(TableReaderTest, LeavesTheRestToTheTable) {
   const std::string low = Target(100);
   const std::string high = Target(800);
@@ -570,7 +551,6 @@ TEST_F(TableReaderTest, LeavesTheRestToTheTable) {
   EXPECT_OK(reader_->DumpTable(out.get() PROTEAN_SINCE_10_10(, false)));
   ASSERT_OK(out->Close());
   ExpectHas(ContentsOf(dump), {"Index Details"});
-  EXPECT_OK(Env::Default()->DeleteFile(dump));
 }
 
 }  // namespace

@@ -37,11 +37,10 @@ class OptionsTest : public OwnDBTest {
     table.filter_policy = std::move(policy);
     options_.table_factory = NewProteanTableFactory(table);
   }
-  // Opens the DB and writes a file.
+  // Opens the DB, writes a file if that succeeds, and closes it.
   Status Use() {
-    Status s = TryOpen();
-    if (s.ok()) s = db_->Put(WriteOptions(), "k", "v");
-    if (s.ok()) s = db_->Flush(FlushOptions());
+    const Status s = TryOpen();
+    if (s.ok()) WriteFile({"k"});
     Close();
     return s;
   }
@@ -64,8 +63,7 @@ class OptionsTest : public OwnDBTest {
   }
 };
 
-// No filter policy means no filter, as in RocksDB's own table, in text and in
-// code, and in the OPTIONS file.
+// No filter policy means no filter, in text, in code, and in the OPTIONS file.
 TEST_F(OptionsTest, WithoutAPolicy) {
   for (const char* line :
        {"table_factory=ProteanTable", "table_factory={id=ProteanTable}",
@@ -243,12 +241,10 @@ TEST_F(OptionsTest, OptionsOfAnOpenDB) {
 // An SstFileWriter does not validate options: it must do without a filter, or
 // have the one of the default options.
 TEST_F(OptionsTest, BadOptionsInSstFileWriter) {
-  std::vector<std::shared_ptr<const FilterPolicy>> policies;
   // The default options are the first ones.
-  for (const auto& [hash_bits, real_bits] :
-       {std::pair<uint32_t, uint32_t>{0, 8}, {33, 0}, {0, 200}, {~0u, ~0u}}) {
-    policies.push_back(NewSurfFilterPolicy({hash_bits, real_bits}));
-  }
+  std::vector<std::shared_ptr<const FilterPolicy>> policies = {
+      NewSurfFilterPolicy({0, 8}), NewSurfFilterPolicy({33, 0}),
+      NewSurfFilterPolicy({0, 200}), NewSurfFilterPolicy({~0u, ~0u})};
   const size_t num_surf = policies.size();
   ProteusPolicyOptions bad[5];
   bad[0].prefix_filter_type = 3;
@@ -275,14 +271,12 @@ TEST_F(OptionsTest, BadOptionsInSstFileWriter) {
     it->Seek("abd");
     ASSERT_TRUE(it->Valid());
     EXPECT_EQ("abd", it->key());
-    ASSERT_OK(Env::Default()->DeleteFile(name));
   }
   EXPECT_EQ(1u, surf_sizes.size());
 }
 
 TEST_F(OptionsTest, CloneKeepsItsOwnOptions) {
-  const ColumnFamilyOptions options =
-      Parsed("filter_policy=surf:2:5;block_size=2048");
+  const ColumnFamilyOptions options = Parsed("block_size=2048");
   std::shared_ptr<TableFactory> clone = options.table_factory->Clone();
   EXPECT_STREQ("ProteanTable", clone->Name());
   ASSERT_OK(clone->ConfigureFromString(ConfigOptions(), "block_size=1024"));
@@ -454,8 +448,7 @@ TEST_P(ProteusOptionsTest, PointLookupsUseWholeKeys) {
   ProteusPolicyOptions in_code;
   in_code.point_lookups_use_whole_keys = true;
   if (Id() == "protean.TwoPrefixBloom") {
-    const std::vector<std::string> words = {Id(), option + "=true",
-                                            "allowed: false"};
+    const Keys words = {Id(), option + "=true", "allowed: false"};
     SetPolicy(Object(option + "=true"));
     ExpectRefused(Use(), words);
     ExpectOptionsRefused(in_code, words);
@@ -468,8 +461,7 @@ TEST_P(ProteusOptionsTest, PointLookupsUseWholeKeys) {
     EXPECT_EQ(value, OptionOf(PolicyOf(written), option));
     options_.prefix_extractor.reset(NewFixedPrefixTransform(3));
     if (value == "true") {
-      const std::vector<std::string> words = {Id(), option + "=true",
-                                              "prefix extractor"};
+      const Keys words = {Id(), option + "=true", "prefix extractor"};
       ExpectRefused(Use(), words);
       ExpectOptionsRefused(in_code, words);
     } else {

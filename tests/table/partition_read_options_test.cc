@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  ReadOptions over partitioned filters: deadlines, rate limits, async_io, and
-//  what may be read from files or put into the block cache. RocksDB's
-//  partitioned Bloom filter is read with the same options, and Gets with
-//  Protean's filters end as with that one.
+//  what may be read from files or put into the block cache. Gets end as with
+//  RocksDB's partitioned Bloom filter.
 
 #include "env/composite_env_wrapper.h"
 #include "rocksdb/rate_limiter.h"
@@ -26,7 +25,6 @@ class ForwardClock : public SystemClockWrapper {
   std::atomic<uint64_t> ahead_{0};
 };
 
-// The table with RocksDB's filter, and those with Protean's.
 constexpr char kStock[] = "filter_policy=bloomfilter:14";
 constexpr const char* kProteanTables[] = {
     "miss_cache_size=0;filter_policy=proteus:14",
@@ -61,7 +59,7 @@ class PartitionReadOptionsTest : public NumberedDBTest {
     options_.env = Env::Default();
   }
 
-  // Makes a DB of three sorted runs with this table, and opens it again.
+  // A DB of three sorted runs with this table, opened with empty caches.
   void Make(const std::string& table, const std::string& cache) {
     file_system_->on_read = nullptr;
     Destroy();
@@ -78,7 +76,6 @@ class PartitionReadOptionsTest : public NumberedDBTest {
       Flush();
       if (level > 0) CompactLevel0Into(level, 1 << 20);
     }
-    Close();
     log_->Clear();
     Open();
     block_cache().EraseUnRefEntries();
@@ -94,8 +91,7 @@ class PartitionReadOptionsTest : public NumberedDBTest {
   }
 
   // Reads keys that exist and keys that do not. Each answer is right, or an
-  // error. `before`, unless it is empty, is called before each read, and may
-  // change its options.
+  // error. `before` may change the options of each read.
   Ends ReadAll(const ReadOptions& options,
                const std::function<void(ReadOptions*)>& before = {}) {
     Ends ends;
@@ -160,7 +156,6 @@ class PartitionReadOptionsTest : public NumberedDBTest {
     return ends;
   }
 
-  // Reads as they should end.
   void ExpectAllAnswered(const Ends& ends) {
     for (const auto* points : {&ends.gets, &ends.multi_gets}) {
       EXPECT_EQ(points->size(), Ends::CountOf(*points, Status::kOk) +
@@ -183,8 +178,7 @@ class PartitionReadOptionsTest : public NumberedDBTest {
 
 // ---- Time ----
 
-// The deadline passes while a part is read. The file system notices that, or
-// returns the part all the same.
+// The file system notices that, or returns the part all the same.
 TEST_F(PartitionReadOptionsTest, ADeadlineThatPassesInAPart) {
   constexpr std::chrono::hours hour(1);
   for (const bool noticed : {false, true}) {
@@ -278,7 +272,6 @@ TEST_F(PartitionReadOptionsTest, PartsThatTakeLongerThanTheirTimeout) {
 
 // ---- Rate limits ----
 
-// The bytes of parts are charged at the priority of the read.
 TEST_F(PartitionReadOptionsTest, PartsAreChargedToTheRateLimiter) {
   for (const char* table : kTables) {
     SCOPED_TRACE(table);
@@ -316,7 +309,6 @@ TEST_F(PartitionReadOptionsTest, PartsAreChargedToTheRateLimiter) {
 
 // ---- Where reads come from ----
 
-// Parts are read as without async_io, and answers are the same.
 TEST_F(PartitionReadOptionsTest, AsyncIO) {
   // ReadAll seeks 240 times in three files. Where RocksDB takes a sample of a
   // seek, the file is read, and a part more or less with it.

@@ -31,7 +31,7 @@ class OneFileDB : private OwnDB {
   OneFileDB(const std::string& policy, const Keys& keys,
             const std::string& name, const std::string& table = "")
       : OwnDB(NewDBOptions(), name) {
-    // Blocks are read again and again, and millions of queries are asked.
+    // Millions of queries are asked.
     options_.compression = kNoCompression;
     options_.statistics = nullptr;
     uncached_.fill_cache = false;
@@ -86,8 +86,7 @@ class OneFileDB : private OwnDB {
   static bool Read(const Query& query) {
     const uint64_t before = BlocksRead();
     query();
-    // The index and the filter are in memory.
-    return BlocksRead() > before;
+    return BlocksRead() > before;  // the index and the filter are in memory
   }
 
   ReadOptions uncached_;
@@ -107,10 +106,8 @@ class KeyForm {
   // A random key that shares its first `bits` bits with `key`.
   std::string Complete(std::string key, uint32_t bits, Random* random) const {
     for (size_t i = bits / 8; i < size_; i++) {
-      const bool is_known_in_part = 8 * i < bits;
-      const std::string part =
-          is_known_in_part ? BytesAt(key, i, bits) : std::string();
-      const std::string& bytes = is_known_in_part ? part : alphabet_;
+      const std::string part = 8 * i < bits ? BytesAt(key, i, bits) : "";
+      const std::string& bytes = part.empty() ? alphabet_ : part;
       key[i] = bytes[random->Uniform(static_cast<int>(bytes.size()))];
     }
     return key;
@@ -127,25 +124,14 @@ class KeyForm {
     }
     return count;
   }
-  // Calls visit(key) for all of them until it returns false.
-  template <class Visitor>
-  void ForEachCompletion(const std::string& key, uint32_t bits,
-                         const Visitor& visit) const {
-    std::vector<std::string> bytes;
-    for (size_t i = bits / 8; i < size_; i++) {
-      bytes.push_back(BytesAt(key, i, bits));
+  // The one of that number.
+  std::string Completion(std::string key, uint32_t bits, size_t number) const {
+    for (size_t i = size_; i-- > bits / 8;) {
+      const std::string bytes = BytesAt(key, i, bits);
+      key[i] = bytes[number % bytes.size()];
+      number /= bytes.size();
     }
-    const auto count = static_cast<size_t>(Completions(key, bits));
-    std::string completion = key;
-    for (size_t number = 0; number < count; number++) {
-      size_t rest = number;
-      for (size_t i = size_; i-- > bits / 8;) {
-        const std::string& choices = bytes[i - bits / 8];
-        completion[i] = choices[rest % choices.size()];
-        rest /= choices.size();
-      }
-      if (!visit(completion)) return;
-    }
+    return key;
   }
 
   // The probability that one of `keys` random keys begins with the first `bits`
@@ -209,14 +195,22 @@ class PrefixSiphon {
       const double chance = form_.Chance(guess, bits, num_keys_);
       // Nothing that the attacker has not known before.
       if (chance > kKnown) continue;
-      prefixes_.insert(PrefixOf(guess, bits));
+      const std::string prefix = PrefixOf(guess, bits);
+      prefixes_.insert(prefix);
       lengths_.insert(bits);
       siphoned_.prefixes++;
-      if (HasPrefix(keys, guess, bits)) {
+      const auto next = keys.lower_bound(prefix);
+      if (next != keys.end() && PrefixOf(*next, bits) == prefix) {
         siphoned_.right++;
         siphoned_.bits -= std::log2(chance);
       }
-      if (form_.Completions(guess, bits) <= kCheap) SearchAll(guess, bits);
+      const double completions = form_.Completions(guess, bits);
+      if (completions > kCheap) continue;
+      const size_t before = found_.size();
+      for (size_t n = 0; n < static_cast<size_t>(completions); n++) {
+        if (found_.size() > before || IsOver()) break;
+        Ask(form_.Completion(guess, bits, n));
+      }
     }
     siphoned_.whole_keys = found_.size();
     return siphoned_;
@@ -226,14 +220,6 @@ class PrefixSiphon {
   // takes a read.
   static bool HasEnough(double completions, double rate) {
     return completions * rate >= kTries;
-  }
-
-  // Whether one of `keys` shares its first `bits` bits with `key`.
-  static bool HasPrefix(const std::set<std::string>& keys,
-                        const std::string& key, uint32_t bits) {
-    const std::string lowest = PrefixOf(key, bits);
-    const auto next = keys.lower_bound(lowest);
-    return next != keys.end() && PrefixOf(*next, bits) == lowest;
   }
 
  private:
@@ -248,14 +234,6 @@ class PrefixSiphon {
 
   bool IsOver() const { return siphoned_.queries >= max_queries_; }
 
-  // The first bits of a key, with zeros behind them.
-  static std::string PrefixOf(std::string key, uint32_t bits) {
-    for (size_t i = bits / 8; i < key.size(); i++) {
-      const uint32_t known = 8 * i >= bits ? 0 : bits % 8;
-      key[i] = static_cast<char>(key[i] & (0xff00 >> known));
-    }
-    return key;
-  }
   bool IsKnown(const std::string& key) const {
     for (const uint32_t bits : lengths_) {
       if (prefixes_.count(PrefixOf(key, bits)) > 0) return true;
@@ -312,15 +290,6 @@ class PrefixSiphon {
       evidence += Ask(form_.Complete(guess, bits, &random_)) ? read : no_read;
     }
     return evidence > 0;
-  }
-
-  // Step 3.
-  void SearchAll(const std::string& guess, uint32_t bits) {
-    const size_t before = found_.size();
-    form_.ForEachCompletion(guess, bits, [&](const std::string& key) {
-      Ask(key);
-      return found_.size() == before && !IsOver();
-    });
   }
 
   const KeyForm& form_;

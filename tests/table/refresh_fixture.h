@@ -57,9 +57,9 @@ class RefreshTest : public OwnDBTest {
     options_.table_factory = NewProteanTableFactory(table);
   }
 
-  // Opens the DB and writes all keys.
+  // Opens a new DB and writes all keys.
   void Fill() {
-    Open();
+    OpenNew();
     WriteFile(keys_, /*level=*/3, "a value of thirty bytes or so");
     ASSERT_GT(NumFiles(), 10u);
   }
@@ -68,8 +68,7 @@ class RefreshTest : public OwnDBTest {
     SeedSamples(policy_.get(), Queries(/*close=*/false, 1));
     Fill();
   }
-
-  // The queries shift after that.
+  // The queries shift.
   void FillForWideAndAskClose() {
     FillForWide();
     Run(Queries(/*close=*/true, 2));
@@ -140,8 +139,7 @@ class RefreshTest : public OwnDBTest {
                           &result_);
   }
   Status RefreshAll() { return Refresh(AllFiles()); }
-  // The number of files that are rewritten by a refresh that does not fail, or
-  // would be.
+  // The number of files that are rewritten, or would be.
   size_t Rewritten(const RefreshOptions& options = {}) {
     EXPECT_OK(Refresh(options));
     return result_.files_rewritten;

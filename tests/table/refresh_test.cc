@@ -78,15 +78,13 @@ TEST_F(RefreshTest, NothingToDo) {
   FillForWide();
   const auto before = Levels();
   EXPECT_EQ(0u, Rewritten());
-  // The samples come from a seed_file.
-  EXPECT_FALSE(result_.rate_known);
+  EXPECT_FALSE(result_.rate_known) << "of samples from a seed_file";
   EXPECT_EQ(before, Levels());
   EXPECT_EQ(result_.files.size(), Count(Outcome::kTooLittleGain));
 
   // A column family without files.
   keys_.clear();
-  Destroy();
-  Open();
+  OpenNew();
   ASSERT_OK(Refresh());
   EXPECT_TRUE(result_.files.empty());
 }
@@ -121,8 +119,6 @@ TEST_F(RefreshTest, DryRunChangesNothing) {
   EXPECT_EQ(expected.bytes_rewritten, result_.bytes_rewritten);
   EXPECT_EQ(recorded, queue()->recorded());
   EXPECT_TRUE(Env::Default()->FileExists(samples).IsNotFound());
-  db_.reset();
-  ASSERT_OK(Env::Default()->DeleteFile(samples));
 }
 
 TEST_F(RefreshTest, LimitOfBytes) {
@@ -161,10 +157,8 @@ TEST_F(RefreshTest, LimitOfRate) {
   EXPECT_GE(Rewritten(options), 3u);
   const std::chrono::duration<double> elapsed =
       std::chrono::steady_clock::now() - start;
-  const auto bytes =
-      static_cast<double>(result_.bytes_read + result_.bytes_rewritten);
-  EXPECT_GE(elapsed.count() + 0.3,
-            bytes / static_cast<double>(options.bytes_per_second));
+  EXPECT_GE((elapsed.count() + 0.3) * (400 << 10),
+            result_.bytes_read + result_.bytes_rewritten);
 }
 
 TEST_F(RefreshTest, PaysBack) {
@@ -189,10 +183,9 @@ TEST_F(RefreshTest, RateOfQuestions) {
   };
   for (const size_t runs : {1, 3}) {
     SCOPED_TRACE(runs);
-    Destroy();
     NewPolicy();
     SeedSamples(policy_.get(), Queries(/*close=*/false, 1));
-    Open();
+    OpenNew();
     for (size_t run = 0; run < runs; run++) {
       for (size_t i = run; i < keys_.size(); i += runs) Put(keys_[i]);
       Flush();
@@ -342,14 +335,13 @@ TEST_F(RefreshTest, AllFilesGoOn) {
   ExpectAllKeys();
 }
 
-// A job that refreshes all files each night rewrites those for which that pays.
-// Samples differ each time, and some files have kept a design.
+// A job that refreshes all files each night rewrites those for which that pays,
+// though samples differ each time, and some files have kept a design.
 TEST_F(RefreshTest, AllFilesEachNight) {
   // A price that is measured may be another one each night.
   policy_options_.false_positive_cost_micros = 200;
   for (const uint64_t filter_budget_bytes : {uint64_t{0}, kKeys * 12 / 8}) {
     SCOPED_TRACE(filter_budget_bytes);
-    Destroy();
     policy_options_.filter_budget_bytes = filter_budget_bytes;
     NewPolicy();
     FillForWide();
@@ -396,9 +388,6 @@ TEST_F(RefreshTest, AnotherPathOfSeedsIsNoOtherPolicy) {
     Open();
     EXPECT_EQ(0u, Rewritten(AllFiles()));
     EXPECT_EQ(0u, result_.bytes_read);
-  }
-  for (const std::string& file : {seeds, seeds + ".moved"}) {
-    ASSERT_OK(Env::Default()->DeleteFile(file));
   }
 }
 

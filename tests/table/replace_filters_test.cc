@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A refresh to a policy of RocksDB's own, which rewrites all files: the way
-//  back from Protean in a running DB; refreshes of chosen levels or keys, and
-//  of several files at the same time. In tools/testdata/rollback.txt, a RocksDB
-//  without Protean asks such filters.
+//  A refresh to a policy of RocksDB's own, the way back from Protean in a
+//  running DB; refreshes of chosen levels or keys, and of several files at the
+//  same time. In tools/testdata/rollback.txt, a RocksDB without Protean asks
+//  such filters.
 
 #include <functional>
 
@@ -138,13 +138,12 @@ TEST_F(ReplaceFiltersTest, LevelsOfRocksDB) {
     EXPECT_EQ(0u, Rewritten(AllFiles()));
     EXPECT_LT(result_.bytes_read, Bytes() / 5);
     for (const RefreshedFile& file : result_.files) {
-      const std::string of_level =
-          policies.substr(file.level == 0 ? 0 : policies.find(',') + 1);
-      const std::string outcome = ToString(file.outcome);
-      EXPECT_EQ(of_level[0] == 's'   ? ToString(Outcome::kTooLittleGain)
-                : of_level[0] == 'n' ? ToString(Outcome::kUnfiltered)
-                                     : ToString(Outcome::kHasFilter),
-                outcome);
+      const char of_level =
+          policies[file.level == 0 ? 0 : policies.find(',') + 1];
+      EXPECT_EQ(of_level == 's'   ? Outcome::kTooLittleGain
+                : of_level == 'n' ? Outcome::kUnfiltered
+                                  : Outcome::kHasFilter,
+                file.outcome);
     }
   }
   open("bloomfilter:10,ribbonfilter:14");
@@ -229,7 +228,6 @@ TEST_F(ReplaceFiltersTest, OneByOneOrInParallel) {
   for (const uint32_t rewrites : {1u, 3u}) {
     SCOPED_TRACE(rewrites);
     const auto overlap = std::make_shared<Overlap>(/*waits=*/rewrites > 1);
-    Destroy();
     options_.listeners.clear();
     Fill();
     options_.listeners = {overlap};
@@ -295,7 +293,6 @@ TEST_F(ReplaceFiltersTest, Level0InParallel) {
 TEST_F(ReplaceFiltersTest, LimitsAndEnds) {
   for (const uint32_t rewrites : {1u, 3u}) {
     SCOPED_TRACE(rewrites);
-    Destroy();
     SetPolicy("surf:0:8");
     FillAndChangePolicy("ribbonfilter:10");
     RefreshOptions options = Parallel(rewrites);

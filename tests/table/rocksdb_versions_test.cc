@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  What depends on the version of RocksDB: what it has had only since a version
-//  after 9.10, and the defects of 9.10 that docs/rocksdb_defects.md tells of,
-//  among them one of a prefix_extractor that is set to nullptr. Each is shown
-//  with RocksDB's own table, and Protean's tables answer in the same way. Where
-//  a later version of RocksDB has mended a defect, its test is skipped: then
-//  the page should say so.
+//  after 9.10, and the defects of 9.10 that docs/rocksdb_defects.md tells of.
+//  Each is shown with RocksDB's own table, and Protean's tables answer in the
+//  same way. Where a later version of RocksDB has mended a defect, its test is
+//  skipped: then the page should say so.
 
 #include <atomic>
 #include <chrono>
@@ -167,9 +166,7 @@ TEST_F(MemoryOnlyTest, MultiGetSpoilsTheRowCache) {
 // In RocksDB 9.10, a flush or compaction installs a Version and a SuperVersion
 // with the options that it was begun with. Iterators over these go on to seek
 // prefixes: they miss keys of other prefixes if the files have a prefix filter
-// of any kind. These tests tell that defect from one of Protean's: an iterator
-// misses keys only if its Version or SuperVersion has an extractor, as in
-// stock RocksDB.
+// of any kind. With Protean, too, that happens to no others.
 
 constexpr int kNumRecords = 1000;
 
@@ -185,8 +182,7 @@ class ExtractorTaker : public EventListener {
 
 class PrefixExtractorChangeTest : public StockDefectsTest {
  protected:
-  // Opens a new DB with that table factory, whose level 0 has two files of odd
-  // numbers.
+  // A new DB with that table factory, and two files of odd numbers.
   void OpenNew(const std::string& table_factory, bool take_extractor) {
     Destroy();
     listeners_.clear();
@@ -277,10 +273,7 @@ TEST_F(PrefixExtractorChangeTest, IteratorsWithoutAnExtractorMissNoKey) {
     std::thread compactions([&] {
       Random rnd(301);
       while (!stop) {
-        const int number =
-            static_cast<int>(rnd.Uniform(kNumRecords / 2)) * 2 + 1;
-        Put(PrefixKey(number), "again");
-        Flush();
+        WriteFile({PrefixKey(2 * rnd.Uniform(kNumRecords / 2) + 1)});
         if (rnd.OneIn(3)) {
           EXPECT_OK(CompactRange());
         }
@@ -301,7 +294,7 @@ TEST_F(PrefixExtractorChangeTest, IteratorsWithoutAnExtractorMissNoKey) {
       const bool has_extractor = SuperVersionHasExtractor();
       std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
       if (SuperVersionNumber() != before || has_extractor) continue;
-      it->Seek(PrefixKey(static_cast<int>(rnd.Uniform(kNumRecords))));
+      it->Seek(PrefixKey(rnd.Uniform(kNumRecords)));
       judged.push_back(std::move(it));
       // Older iterators go on, out of order.
       const auto& old = judged[rnd.Uniform(static_cast<int>(judged.size()))];
@@ -318,9 +311,8 @@ TEST_F(PrefixExtractorChangeTest, IteratorsWithoutAnExtractorMissNoKey) {
 
 #if PROTEAN_HAS_TAIL_ESTIMATES
 
-// Files of compactions where their target size is an upper bound: they are not
-// larger, and not much smaller, and their filters are cut as they are without
-// that option.
+// Files of compactions where their target size is an upper bound are not
+// larger, and not much smaller.
 
 constexpr uint64_t kTarget = 256 << 10;
 
@@ -404,10 +396,6 @@ class EmbeddedBlobTest : public NumberedDBTest {
     for (const auto& [key, value] : truth_) EXPECT_OK(writer.Put(key, value));
     EXPECT_OK(writer.Finish());
   }
-  ~EmbeddedBlobTest() override {
-    Env::Default()->DeleteFile(file_).PermitUncheckedError();
-  }
-
   const std::string file_ = path_ + ".sst";
   Records truth_;
 };

@@ -147,9 +147,8 @@ TEST_F(ScarcityTest, FiltersThatDoNotFit) {
     reads.Seeks(asked_, 3, 300);
     EXPECT_EQ(0u, reads.answers().failed());
     EXPECT_GT(reads.answers().right, asked_.size());
-    const size_t lines =
-        log_->Lines({"is read without a part of its filter"}).size();
-    EXPECT_EQ(filters.name == "stock" ? 0u : 1u, lines);
+    EXPECT_EQ(filters.name == "stock" ? 0u : 1u,
+              log_->Lines({"is read without a part of its filter"}).size());
   }
 }
 
@@ -170,12 +169,10 @@ TEST_F(ScarcityTest, MemoryOfBuildersThatCannotBeCharged) {
       EXPECT_GT(of_file->filter_size, 0u) << file;
     }
     // One line for each of the four files with a filter of Protean.
-    const size_t lines =
-        log_->Lines({"Protean: the block cache has no room"}).size();
     EXPECT_EQ(filters.name == "stock"    ? 0u
               : filters.name == "levels" ? 1u
                                          : 4u,
-              lines);
+              log_->Lines({"Protean: the block cache has no room"}).size());
   }
 }
 
@@ -211,9 +208,8 @@ TEST_F(ScarcityTest, JumpingClocks) {
     SCOPED_TRACE(filters.name);
     Forget();
     const auto clock = std::make_shared<JumpingClock>();
-    const std::unique_ptr<Env> env =
-        std::make_unique<CompositeEnvWrapper>(Env::Default(), clock);
-    options_.env = env.get();
+    CompositeEnvWrapper env(Env::Default(), clock);
+    options_.env = &env;
     // RocksDB asserts that its histograms' times are short enough to print.
     options_.statistics->set_stats_level(StatsLevel::kExceptTimers);
     options_.stats_dump_period_sec = 10;

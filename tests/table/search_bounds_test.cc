@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Bounds that a thread sets for its seeks, where ReadOptions have none.
+//  (Scopes within scopes: c_program.c.)
 
 #include "plugin/search_bounds.h"
 
@@ -34,24 +35,17 @@ class SearchBoundsTest : public OwnDBTest {
     ASSERT_OK(db_->DeleteRange(WriteOptions(), begin, end));
     model_.erase(model_.lower_bound(begin), model_.lower_bound(end));
   }
-  // Moves the memtable to a level, in files of some blocks each.
+  // In files of some blocks each.
   void FlushTo(int level) {
     Flush();
     if (level > 0) CompactLevel0Into(level);
-  }
-  // Opens a DB whose only file has these keys.
-  void OpenWithFile(const std::string& policy, const Keys& keys) {
-    OpenWith(policy);
-    for (const std::string& key : keys) Put(key);
-    Flush();
   }
   FilterSeeks Closed() { return FilterStats().total.bounded_seeks; }
   // Does something under these bounds of the thread.
   static void Within(const Slice& lower, const Slice& upper,
                      const std::function<void()>& act) {
-    SetSearchBounds(&lower, &upper);
+    const SearchBoundsScope scope(&lower, &upper);
     act();
-    ClearSearchBounds();
   }
   std::unique_ptr<Iterator> NewIterator() {
     return std::unique_ptr<Iterator>(db_->NewIterator(ReadOptions()));
@@ -63,9 +57,8 @@ class SearchBoundsTest : public OwnDBTest {
 
 }  // namespace
 
-// Keys on all levels, in the memtable, under deletions of keys and of ranges,
-// with every filter, for difficult keys. Turns, and a bound on one side alone:
-// concurrency_test.
+// On all levels, in the memtable, under deletions of keys and of ranges, with
+// every filter. Turns, and a bound on one side alone: concurrency_test.
 TEST_F(SearchBoundsTest, KeysWithinAreFound) {
   for (const char* policy :
        {"surf:0:4", "surf:0:0", "surf:0:0:8", "proteus:12", "proteus:6",
@@ -142,15 +135,12 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
         it->Seek(target);
       }
       const auto next = model_.lower_bound(target);
-      ASSERT_EQ(next != model_.end(), it->Valid()) << Hex(target);
-      if (it->Valid()) {
-        ASSERT_EQ(Hex(*next), Hex(it->key()));
-      }
+      ASSERT_EQ(next == model_.end() ? "none" : Hex(*next),
+                it->Valid() ? Hex(it->key()) : "none");
     }
   }
 }
 
-// A seek that finds nothing reads nothing, in either direction.
 TEST_F(SearchBoundsTest, EmptyRangesAreNotRead) {
   OpenWith("surf:0:8");
   for (const int level : {2, 1, 0, 0}) {
@@ -194,7 +184,7 @@ TEST_F(SearchBoundsTest, StepsAreNotSearches) {
   const Slice middle("k10010");
   const Slice end("l");
   std::vector<std::unique_ptr<Iterator>> iterators;
-  std::vector<int> found;
+  std::vector<int> found(12);
   for (int i = 0; i < 12; i++) {
     iterators.push_back(NewIterator());
     if (i % 3 == 1) SetSearchBounds(&first, &end);
@@ -202,7 +192,6 @@ TEST_F(SearchBoundsTest, StepsAreNotSearches) {
     i % 2 == 0 ? iterators.back()->Seek(first)
                : iterators.back()->SeekForPrev("k10999");
     ClearSearchBounds();
-    found.push_back(0);
   }
   // All iterators are stepped under bounds of others, in turns, and by another
   // thread.
@@ -276,27 +265,6 @@ TEST_F(SearchBoundsTest, ManyFilesAreReadInVain) {
   EXPECT_EQ("k0xxxx", it->key().ToString());
   it.reset();  // hands over what it has counted
   EXPECT_EQ(20u, Closed().false_positives);
-}
-
-TEST_F(SearchBoundsTest, ScopesEndWithTheirBounds) {
-  OpenWithFile("surf:0:0", {"a", "m", "z"});
-  const Slice lower("b");
-  const Slice upper("c");
-  const Slice wide("zz");
-  // A seek to the lower bound finds the next key, or nothing.
-  EXPECT_EQ("m", FirstFrom(lower));
-  {
-    const SearchBoundsScope outer(&lower, &wide);
-    EXPECT_EQ("m", FirstFrom(lower));
-    {
-      const SearchBoundsScope inner(&lower, &upper);
-      EXPECT_EQ("", FirstFrom(lower));
-    }
-    EXPECT_EQ("m", FirstFrom(lower));
-    const SearchBoundsScope inner(&lower, &upper);
-    EXPECT_EQ("", FirstFrom(lower));
-  }
-  EXPECT_EQ("m", FirstFrom(lower));
 }
 
 // Filters know only the first bytes of the largest key, if it is long.
@@ -383,16 +351,15 @@ TEST_F(SearchBoundsTest, SearchesEndThere) {
 
 // Also on the thread that has set them. (Other threads: concurrency_test.)
 TEST_F(SearchBoundsTest, CompactionsSeeEverything) {
-  OpenWithFile("surf:0:8", {"a", "z"});
-  Put("bb");
-  Flush();
+  OpenWith("surf:0:8");
+  const std::string value(20, 'v');
+  for (const Keys& keys : {Keys{"a", "z"}, {"bb"}}) WriteFile(keys, 0, value);
   Within("b", "c", [this] {
     EXPECT_EQ("bb", FirstFrom("b"));
     EXPECT_EQ("", FirstFrom("bc"));
     Compact();
     ASSERT_OK(db_->VerifyChecksum());
   });
-  const std::string value(20, 'v');
   ExpectRecords(db_.get(), {{"a", value}, {"bb", value}, {"z", value}});
 }
 

@@ -85,14 +85,13 @@ class TwinDB {
     for (Twin twin : kTwins) ASSERT_OK(operation(twin));
   }
 
-  // What `describe` says of both is the same. Returns it.
+  // What `describe` says of both, which is the same.
   std::string Same(const std::function<std::string(Twin)>& describe) {
     std::string expected = describe(kPlain);
     EXPECT_EQ(expected, describe(kProtean));
     return expected;
   }
 
-  // The status and the value that `read` has of both are the same.
   void SameValue(const std::function<Status(Twin, std::string*)>& read) {
     Same([&](Twin twin) {
       std::string value;
@@ -161,12 +160,10 @@ class TwinDB {
   };
 };
 
-// An iterator over each twin. Every movement is made with both, and the results
-// are compared.
+// Iterators over both twins, whose movements are compared.
 class TwinIterator {
  public:
-  // Bounds are set by the functions below; setting them here, even if they are
-  // replaced later, tells RocksDB that there are bounds.
+  // Whether there are bounds, which are set by the functions below.
   TwinIterator(TwinDB* dbs, const ReadOptions& options, bool lower, bool upper,
                int snapshot = -1)
       : TwinIterator(Of(dbs, snapshot), options, lower, upper) {}
@@ -205,29 +202,15 @@ class TwinIterator {
 
   // All of these return whether the iterators are valid, which must be equal.
   bool Seek(const std::string& target) {
-    history_ = "Seek " + Hex(target);
-    return Both(&Iterator::Seek, target);
+    return Both("Seek " + Hex(target), &Iterator::Seek, target);
   }
   bool SeekForPrev(const std::string& target) {
-    history_ = "SeekForPrev " + Hex(target);
-    return Both(&Iterator::SeekForPrev, target);
+    return Both("SeekForPrev " + Hex(target), &Iterator::SeekForPrev, target);
   }
-  bool SeekToFirst() {
-    history_ = "SeekToFirst";
-    return Both(&Iterator::SeekToFirst);
-  }
-  bool SeekToLast() {
-    history_ = "SeekToLast";
-    return Both(&Iterator::SeekToLast);
-  }
-  bool Next() {
-    history_ += " +";
-    return Both(&Iterator::Next);
-  }
-  bool Prev() {
-    history_ += " -";
-    return Both(&Iterator::Prev);
-  }
+  bool SeekToFirst() { return Both("SeekToFirst", &Iterator::SeekToFirst); }
+  bool SeekToLast() { return Both("SeekToLast", &Iterator::SeekToLast); }
+  bool Next() { return Both(history_ += " +", &Iterator::Next); }
+  bool Prev() { return Both(history_ += " -", &Iterator::Prev); }
 
   // Refreshes the iterators to the present state of the DB, or to a snapshot.
   void Refresh(TwinDB* dbs, int snapshot = -1) {
@@ -241,7 +224,8 @@ class TwinIterator {
 
  private:
   template <typename Move, typename... Target>
-  bool Both(Move move, const Target&... target) {
+  bool Both(const std::string& history, Move move, const Target&... target) {
+    history_ = history;
     for (auto& iterator : iterators_) (iterator.get()->*move)(target...);
     Iterator* const plain = iterators_[TwinDB::kPlain].get();
     Iterator* const protean = iterators_[TwinDB::kProtean].get();

@@ -37,7 +37,6 @@ class UpgradingTest : public RefreshTest {
 TEST_F(UpgradingTest, FilesOfRocksDBTeachTheFirstFilters) {
   for (const char* stock : {"filter_policy=bloomfilter:12", ""}) {
     SCOPED_TRACE(stock);
-    Destroy();
     SetTable(stock, "BlockBasedTable");
     Fill();
     NewPolicy();
@@ -54,9 +53,7 @@ TEST_F(UpgradingTest, FilesOfRocksDBTeachTheFirstFilters) {
     EXPECT_EQ(2000u, queue()->size());  // all that it may hold
     EXPECT_EQ(asked.size(), queue()->sampled());
 
-    RefreshOptions options;
-    options.payback_seconds = 1e9;
-    ASSERT_OK(Refresh(options));
+    ASSERT_OK(Refresh(With("payback_seconds=1000000000")));
     EXPECT_EQ(2000u, result_.samples);
     EXPECT_TRUE(result_.rate_known);
     EXPECT_GT(result_.files_rewritten, 2u);
@@ -77,28 +74,22 @@ TEST_F(UpgradingTest, BackupsAndCheckpointsHoldNoSamples) {
   ASSERT_OK(env->CreateDirIfMissing(path_));
   policy_options_.samples_file = samples;
   NewPolicy();
-  Fill();
+  Open();
+  WriteFile(keys_, /*level=*/3);
   Run(Queries(/*close=*/true, 2));
   Open();  // the samples are saved at Close
   ASSERT_OK(env->FileExists(samples));
   const std::string restored = path_ + "_restored";
   const std::string copy = path_ + "_checkpoint";
-  for (const std::string& folder : {restored, copy}) {
-    ASSERT_OK(DestroyDB(folder, Options()));
-  }
   std::unique_ptr<BackupEngine> engine;
-  BackupEngineOptions backups(path_ + "_backup");
-  backups.destroy_old_data = true;
-  ASSERT_OK(OpenAs<BackupEngine>(&engine, backups, env));
+  ASSERT_OK(OpenAs<BackupEngine>(&engine,
+                                 BackupEngineOptions(path_ + "_backup"), env));
   ASSERT_OK(engine->CreateNewBackup(db_.get()));
   ASSERT_OK(engine->RestoreDBFromLatestBackup(restored, restored));
   ASSERT_OK(MakeCheckpoint(db_.get(), copy));
-  Close();
   for (const std::string& folder : {restored, copy}) {
     EXPECT_TRUE(env->FileExists(folder + "/queries.samples").IsNotFound());
-    ASSERT_OK(DestroyDB(folder, Options()));
   }
-  ASSERT_OK(env->DeleteFile(samples));
 }
 
 // ---- Fleets and replicas ----
@@ -113,7 +104,6 @@ TEST_F(UpgradingTest, ReplicasWithAndWithoutProtean) {
   const std::shared_ptr<TableFactory> stock(NewBlockBasedTableFactory(bloom));
   for (const bool primary_is_stock : {true, false}) {
     options_.table_factory = primary_is_stock ? stock : own;
-    Destroy();
     Fill();
     const std::unique_ptr<DB> primary = std::move(db_);
     for (const bool replica_is_stock : {true, false}) {
@@ -130,7 +120,6 @@ TEST_F(UpgradingTest, ReplicasWithAndWithoutProtean) {
       db_.reset();
     }
   }
-  ASSERT_OK(DestroyDB(path_ + "_replica", Options()));
 }
 
 // ---- Versions ----
@@ -216,10 +205,9 @@ TEST_F(RemoteCompactionTest, WorkerWithoutProtean) {
   CompactBy([this](const std::string& input, std::string* result) {
     Env* const env = Env::Default();
     EXPECT_OK(WriteStringToFile(env, input, out_ + "/input"));
-    const std::string files = out_ + "/input " + out_ + "/result";
-    const std::string folders = path_ + " " + out_;
-    const std::string command =
-        std::string(STOCK_WORKER) + " " + folders + " " + files;
+    const std::string command = std::string(STOCK_WORKER) + " " + path_ + " " +
+                                out_ + " " + out_ + "/input " + out_ +
+                                "/result";
     EXPECT_EQ(0, std::system(command.c_str()));
     *result = ContentsOf(out_ + "/result");
     for (const char* name : {"/input", "/result"}) {
@@ -230,9 +218,7 @@ TEST_F(RemoteCompactionTest, WorkerWithoutProtean) {
   EXPECT_EQ((std::map<std::string, size_t>{{"bloomfilter", NumFiles()}}),
             Policies());
   Run(Queries(/*close=*/true, 2));
-  RefreshOptions options;
-  options.payback_seconds = 1e9;
-  ASSERT_OK(Refresh(options));
+  ASSERT_OK(Refresh(With("payback_seconds=1000000000")));
   EXPECT_GT(result_.files_rewritten, 0u);
 }
 
@@ -241,7 +227,6 @@ TEST_F(RemoteCompactionTest, WorkerWithoutProtean) {
 TEST_F(RemoteCompactionTest, WorkersWithProteanAndThatFail) {
   for (const bool works : {true, false}) {
     SCOPED_TRACE(works);
-    Destroy();
     CompactBy([&](const std::string& input, std::string* result) {
       if (!works) return false;
       CompactionServiceOptionsOverride options;

@@ -196,73 +196,65 @@ class WriteFaultsTest : public KnownDBTest {
   RefreshResult result_;
 };
 
-class WriteFaultsOfFiltersTest : public WriteFaultsTest,
-                                 public ::testing::WithParamInterface<Filters> {
-};
-
-void PrintTo(const Filters& filters, std::ostream* out) {
-  *out << filters.name;
-}
-
 }  // namespace
 
-INSTANTIATE_TEST_SUITE_P(Filters, WriteFaultsOfFiltersTest,
-                         ::testing::ValuesIn(kFilters), [](const auto& test) {
-                           return std::string(test.param.name);
-                         });
-
-TEST_P(WriteFaultsOfFiltersTest, FlushAndCompaction) {
-  Random rnd(1);
-  for (const Trouble& trouble : {FullDisk(), FailedWrite(), RetryableWrite()}) {
-    // Level 0 of that policy has filters of RocksDB.
-    if (GetParam().name != std::string("levels")) {
-      ASSERT_NO_FATAL_FAILURE(Use(GetParam()));
+TEST_F(WriteFaultsTest, FlushAndCompaction) {
+  for (const Filters& filters : kFilters) {
+    Random rnd(1);
+    for (const Trouble& trouble :
+         {FullDisk(), FailedWrite(), RetryableWrite()}) {
+      // Level 0 of that policy has filters of RocksDB.
+      if (filters.name != std::string("levels")) {
+        ASSERT_NO_FATAL_FAILURE(Use(filters));
+        TroubleAtEachPoint(
+            trouble, "flush", [&] { WriteSome(&rnd); },
+            [&] { return db_->Flush(FlushOptions()); });
+      }
+      if (HasFailure()) return;
+      if (!trouble.stays) continue;
+      ASSERT_NO_FATAL_FAILURE(Use(filters));
       TroubleAtEachPoint(
-          trouble, "flush", [&] { WriteSome(&rnd); },
-          [&] { return db_->Flush(FlushOptions()); });
+          trouble, "compaction",
+          [&] {
+            for (int file = 0; file < 2; file++) {
+              WriteSome(&rnd);
+              Flush();
+            }
+          },
+          [&] { return CompactAll(db_.get()); });
+      if (HasFailure()) return;
     }
-    if (HasFailure()) return;
-    if (!trouble.stays) continue;
-    ASSERT_NO_FATAL_FAILURE(Use(GetParam()));
-    TroubleAtEachPoint(
-        trouble, "compaction",
-        [&] {
-          for (int file = 0; file < 2; file++) {
-            WriteSome(&rnd);
-            Flush();
-          }
-        },
-        [&] { return CompactAll(db_.get()); });
-    if (HasFailure()) return;
   }
 }
 
-TEST_P(WriteFaultsOfFiltersTest, Refresh) {
-  for (const Trouble& trouble : {FullDisk(), FailedWrite()}) {
-    ASSERT_NO_FATAL_FAILURE(Use(GetParam()));
-    Random rnd(1);
-    for (int round = 0; round < 4; round++) WriteSome(&rnd);
-    TroubleAtEachPoint(
-        trouble, "refresh",
-        [&] {
-          UseFilters(filters_.before);
-          Open();
-          Compact();
-          UseFilters(filters_.after);
-          Open();
-        },
-        [&] {
-          const Status s = Refresh();
-          EXPECT_GT(result_.files.size(), 1u);
-          EXPECT_TRUE(!s.ok() || result_.files_rewritten > 0);
-          return s;
-        });
-    if (HasFailure()) return;
-    // The refresh has been interrupted at every point by now; the next one does
-    // the rest.
-    ASSERT_OK(Refresh());
-    ASSERT_OK(Refresh());
-    EXPECT_EQ(0u, result_.files_rewritten);
+TEST_F(WriteFaultsTest, Refresh) {
+  for (const Filters& filters : kFilters) {
+    for (const Trouble& trouble : {FullDisk(), FailedWrite()}) {
+      ASSERT_NO_FATAL_FAILURE(Use(filters));
+      Random rnd(1);
+      for (int round = 0; round < 4; round++) WriteSome(&rnd);
+      TroubleAtEachPoint(
+          trouble, "refresh",
+          [&] {
+            UseFilters(filters_.before);
+            Open();
+            Compact();
+            UseFilters(filters_.after);
+            Open();
+          },
+          [&] {
+            const Status s = Refresh();
+            EXPECT_GT(result_.files.size(), 1u);
+            EXPECT_TRUE(!s.ok() || result_.files_rewritten > 0);
+            return s;
+          });
+      if (HasFailure()) return;
+      // The refresh has been interrupted at every point by now; the next one
+      // does the rest.
+      ASSERT_OK(Refresh());
+      ASSERT_OK(Refresh());
+      EXPECT_EQ(0u, result_.files_rewritten);
+    }
   }
 }
 
@@ -298,23 +290,18 @@ TEST_F(WriteFaultsTest, SavedSamples) {
       EXPECT_EQ(over, s.ok());
       file_system_->HealMutations();
       const std::string after = contents_of_file();
-      if (!over) {
-        EXPECT_EQ(before, after);
-        // A disk that fails everything does not even allow the temporary file
-        // to be deleted.
-        if (!trouble.stays) ExpectNothingLeft();
-      } else {
-        EXPECT_NE(before, after);
-      }
+      EXPECT_EQ(!over, before == after);
+      // Unless the disk does not even allow to delete the temporary file.
+      if (!over && !trouble.stays) ExpectNothingLeft();
       // The samples are saved once more when the DB is closed.
       log_->Clear();
       file_system_->FailMutations(1, trouble.error, /*stays=*/true);
       Close();
       file_system_->HealMutations();
       if (!over) {
-        const Keys lines =
-            log_->Lines({"samples of column family default are not saved"});
-        EXPECT_EQ(1u, lines.size());
+        EXPECT_EQ(
+            1u, log_->Lines({"samples of column family default are not saved"})
+                    .size());
       }
       Open();
       ASSERT_OK(save());
@@ -350,11 +337,8 @@ TEST_F(WriteFaultsTest, Random) {
           const std::string& key = Pick(keys_, &rnd);
           const std::string value(rnd.Uniform(300), static_cast<char>('a' + i));
           s = db_->Put(WriteOptions(), key, value);
-          if (s.ok()) {
-            contents_[key] = value;
-          } else {
-            failed_key = key;
-          }
+          if (s.ok()) contents_[key] = value;
+          failed_key = key;
         }
       });
       file_system_->HealMutations();

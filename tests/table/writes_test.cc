@@ -25,7 +25,6 @@ class WritesTest : public FeatureTest {
 
 PROTEAN_FEATURE_TEST(WritesTest);
 
-// The operands of merges over several levels, one by one.
 TEST_P(WritesTest, MergeOperands) {
   Options options = ManySmallFiles(kLevels);
   ASSERT_OK(MergeOperator::CreateFromString(ConfigOptions(), "stringappend",
@@ -340,9 +339,7 @@ TEST_P(TransactionsTest, ConflictsWithASnapshot) {
     SCOPED_TRACE(write_policy);
     const auto dbs = NewTransactionTree(write_policy);
     const TwinTransaction transaction = Begin(dbs.get());
-    for (TwinDB::Twin twin : TwinDB::kTwins) {
-      transaction[twin]->SetSnapshot();
-    }
+    for (TwinDB::Twin twin : TwinDB::kTwins) transaction[twin]->SetSnapshot();
     for (size_t i = 0; i < queries_.size(); i += 4) {
       dbs->Put(queries_[i], "behind its back");
     }
@@ -356,14 +353,10 @@ TEST_P(TransactionsTest, ConflictsWithASnapshot) {
       for (size_t i = 0; i < queries_.size(); i++) {
         std::string value;
         const Status s = transaction.Both([&](Transaction* t) {
-          switch (i % 3) {
-            case 0:
-              return t->Put(queries_[i], "too late");
-            case 1:
-              return t->Delete(queries_[i]);
-            default:
-              return t->GetForUpdate(ReadOptions(), queries_[i], &value);
-          }
+          return i % 3 == 0 ? t->Put(queries_[i], "too late")
+                 : i % 3 == 1
+                     ? t->Delete(queries_[i])
+                     : t->GetForUpdate(ReadOptions(), queries_[i], &value);
         });
         EXPECT_EQ(i % 4 == 0, s.IsBusy()) << i << s.ToString();
       }
@@ -418,8 +411,7 @@ TEST_P(TransactionsTest, ReopenWithPreparedTransactions) {
     dbs->Close();
 
     OpenTransactions(&copies, write_policy);
-    const auto compare = [&] { CompareShortly(&copies); };
-    ExpectFiltered(compare);
+    ExpectFiltered([&] { CompareShortly(&copies); });
     const auto prepared = [&](const std::string& name) {
       return TwinTransaction([&](TwinDB::Twin twin) {
         return static_cast<TransactionDB*>(copies.db(twin))
@@ -427,7 +419,7 @@ TEST_P(TransactionsTest, ReopenWithPreparedTransactions) {
       });
     };
     ASSERT_OK(prepared("transaction 0").Commit());
-    compare();
+    CompareShortly(&copies);
     ASSERT_OK(prepared("transaction 1").Rollback());
     copies.Flush();
     {
@@ -436,7 +428,7 @@ TEST_P(TransactionsTest, ReopenWithPreparedTransactions) {
       ASSERT_OK(left.Rollback());
     }
     copies.Compact();
-    compare();
+    CompareShortly(&copies);
   }
 }
 

@@ -38,6 +38,7 @@ void UseSmallFiles(ColumnFamilyOptions* options) {
   options->compression = kNoCompression;
 }
 
+// Iterators share no count of a handle, which would synchronize their threads.
 std::shared_ptr<ColumnFamilyHandle> Unowned(ColumnFamilyHandle* family) {
   return {family, [](ColumnFamilyHandle*) {}};
 }
@@ -58,7 +59,8 @@ class Round {
     // The DB outlives the options, and so does everything that is opened in it.
     const Options options = RandomOptions(&dice_);
     EXPECT_OK(OpenDB(&db_, options, persistent_->path + "/db"));
-    if (db_ != nullptr) family_ = db_->DefaultColumnFamily();
+    if (db_ == nullptr) return;
+    family_ = db_->DefaultColumnFamily();
   }
 
   ~Round() {
@@ -124,9 +126,8 @@ class Round {
 
   // ---- Failures ----
 
-  // These end the round unless all is right, and name the line of their caller.
-  // The threads share nothing else: whatever synchronized them would hide
-  // missing synchronization.
+  // These end the round unless all is right. The threads share nothing else:
+  // whatever synchronized them would hide missing synchronization.
   void Fail(const std::string& what, int line = __builtin_LINE()) {
     ADD_FAILURE_AT(__FILE__, line) << what;
     over_.store(true, std::memory_order_relaxed);
@@ -202,11 +203,11 @@ class Round {
   Version NextVersion() {
     return next_version_.fetch_add(1, std::memory_order_relaxed);
   }
-  // Returns the slot of a key of this writer that comes and goes.
+  // Each key has one writer.
   size_t RandomOwnKey(size_t writer, Dice* dice) const {
     for (;;) {
       const size_t key = dice->Below(kNumKeys);
-      if (OwnerOf(key, kWriters) == writer && KindOf(key) != KeyKind::kNever) {
+      if (key % kWriters == writer && KindOf(key) != KeyKind::kNever) {
         return key;
       }
     }
@@ -361,30 +362,24 @@ class Round {
     };
     std::unique_ptr<CheckedIterator> iterator = new_iterator();
     for (size_t i = dice->Below(40); i > 0 && !IsOver(); i--) {
-      switch (dice->Below(8)) {
-        case 0:
-          ReadKeys(snapshot, *versions, dice);
-          break;
-        case 1:
-          // An iterator may outlive its snapshot.
-          LeaveIterator(std::move(iterator));
-          iterator = new_iterator();
-          break;
-        case 2:
-          if (auto left = TakeIterator(dice)) {
-            CheckText(left->Walk(dice));
-            if (dice->OneIn(2)) LeaveIterator(std::move(left));
-          }
-          break;
-        case 3:
-          if (dice->OneIn(8)) {
-            db_->ReleaseSnapshot(snapshot);
-            look();
-            Check(iterator->Refresh(snapshot, versions));
-          }
-          break;
-        default:
-          CheckText(iterator->Walk(dice));
+      const size_t way = dice->Below(8);
+      if (way == 0) {
+        ReadKeys(snapshot, *versions, dice);
+      } else if (way == 1) {
+        // An iterator may outlive its snapshot.
+        LeaveIterator(std::move(iterator));
+        iterator = new_iterator();
+      } else if (way == 2) {
+        auto left = TakeIterator(dice);
+        if (left == nullptr) continue;
+        CheckText(left->Walk(dice));
+        if (dice->OneIn(2)) LeaveIterator(std::move(left));
+      } else if (way == 3 && dice->OneIn(8)) {
+        db_->ReleaseSnapshot(snapshot);
+        look();
+        Check(iterator->Refresh(snapshot, versions));
+      } else {
+        CheckText(iterator->Walk(dice));
       }
     }
     if (dice->OneIn(2)) iterator.reset();
@@ -477,15 +472,12 @@ class Round {
     ColumnFamilyOptions options;
     UseSmallFiles(&options);
     options.write_buffer_size = 8 << 10;
-    ConfigOptions config;
-    if (!Check(TableFactory::CreateFromString(config, RandomTable(dice),
-                                              &options.table_factory))) {
+    if (!Check(TableFactory::CreateFromString(
+            ConfigOptions(), RandomTable(dice), &options.table_factory))) {
       return;
     }
     ColumnFamilyHandle* created = nullptr;
-    if (!Check(db_->CreateColumnFamily(options, name, &created))) {
-      return;
-    }
+    if (!Check(db_->CreateColumnFamily(options, name, &created))) return;
     std::shared_ptr<ColumnFamilyHandle> family(
         created, [this](ColumnFamilyHandle* handle) {
           Check(db_->DestroyColumnFamilyHandle(handle));
@@ -513,9 +505,7 @@ class Round {
                          ValueOf(key, versions[key])));
         }
       }
-      if (dice->OneIn(2)) {
-        Check(db_->Flush(FlushOptions(), family.get()));
-      }
+      if (dice->OneIn(2)) Check(db_->Flush(FlushOptions(), family.get()));
       if (dice->OneIn(4)) {
         Check(db_->CompactRange(CompactRangeOptions(), family.get(), nullptr,
                                 nullptr));
@@ -668,18 +658,16 @@ class Round {
       std::map<std::string, FilterProperties> files;
       Check(GetFilterProperties(db_.get(), family_, &files));
       std::string text;
-      for (const char* property : {"rocksdb.stats", "rocksdb.sstables",
-                                   "rocksdb.aggregated-table-"
-                                   "properties"}) {
+      for (const std::string& property :
+           {DB::Properties::kStats, DB::Properties::kSSTables,
+            DB::Properties::kAggregatedTableProperties}) {
         db_->GetProperty(property, &text);
       }
       const Range all(Slice("", 0), Slice("\xff\xff\xff\xff", 4));
       uint64_t size = 0;
       Check(db_->GetApproximateSizes(SizeApproximationOptions(), family_, &all,
                                      1, &size));
-      if (dice->OneIn(10)) {
-        Check(db_->VerifyChecksum());
-      }
+      if (dice->OneIn(10)) Check(db_->VerifyChecksum());
       Pause(dice, 30);
     }
   }

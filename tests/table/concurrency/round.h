@@ -4,11 +4,9 @@
 //  and the truth about it.
 //
 //  Its possible keys are numbered in order. Each key either always exists, or
-//  comes and goes, or is never written. Each key that comes and goes belongs to
-//  one writer, in interleaved stripes. So a thread can check much of an answer
-//  without knowing the state of the writers: which keys must be there, and
-//  which must not. A thread that stops the writers while it takes a snapshot
-//  knows everything that the snapshot must show.
+//  comes and goes, or is never written. So a thread can check much of an answer
+//  without knowing the state of the writers. A thread that stops the writers
+//  while it takes a snapshot knows everything that the snapshot must show.
 
 #pragma once
 
@@ -65,16 +63,13 @@ constexpr size_t FirstKeyAt(size_t slot) { return (slot + 1) / 2; }
 enum class KeyKind { kAlways, kSometimes, kNever };
 inline KeyKind KindOf(size_t key) {
   // Keys of some stripes never exist, so that whole ranges are empty.
-  if (key / 16 % 3 == 0 && key > 0 && key + 1 < kNumKeys)
-    return KeyKind::kNever;
+  const bool is_between = key > 0 && key + 1 < kNumKeys;
   const uint64_t chance = Mix(key) % 8;
-  return chance < 2   ? KeyKind::kAlways
-         : chance < 5 ? KeyKind::kSometimes
-                      : KeyKind::kNever;
+  return is_between && key / 16 % 3 == 0 ? KeyKind::kNever
+         : chance < 2                    ? KeyKind::kAlways
+         : chance < 5                    ? KeyKind::kSometimes
+                                         : KeyKind::kNever;
 }
-
-// The only writer of a key, among `writers`.
-inline size_t OwnerOf(size_t key, size_t writers) { return key % writers; }
 
 // The version that a write gives to a key, a number from 1 on.
 using Version = uint32_t;
@@ -184,8 +179,8 @@ class CheckedIterator {
   CheckedIterator(const CheckedIterator&) = delete;
   CheckedIterator& operator=(const CheckedIterator&) = delete;
 
-  // Seeks to a random place, and makes some steps. Returns what is wrong, or an
-  // empty string. Each call may come from another thread.
+  // A seek and some steps. Returns what is wrong, or an empty string. Each call
+  // may come from another thread.
   std::string Walk(Dice* dice) {
     if (family_ == nullptr) return expected_ == kNowhere ? "" : WalkOn(dice);
     if (!bounds_.of_thread) {
@@ -335,8 +330,7 @@ struct Persistent {
 };
 
 // Opens the DB as the previous rounds have left it, with random options; runs
-// all threads for the given time, or until the first failure; then compares the
-// contents of the DB, and closes it.
+// all threads for that time, or until the first failure; compares all keys.
 void RunRound(Persistent* persistent, uint64_t seed,
               std::chrono::milliseconds duration);
 

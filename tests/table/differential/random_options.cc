@@ -18,9 +18,8 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// These DBs keep 64 MB of commits by default, whose allocation takes longer
-// than the rest of a run. The option for less is private; explicit
-// instantiation may name it.
+// DBs keep 64 MB of commits by default, whose allocation takes longer than the
+// rest of a run. The option is private; explicit instantiation may name it.
 void SetCommitCacheBits(TransactionDBOptions* options, size_t bits);
 
 template <auto kBits>
@@ -96,17 +95,14 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
 #endif
   if (!in_memory) {
     static const bool has_direct_io = HasDirectIO(dir);
-    if (dice->OneIn(8)) {
-      db_options.allow_mmap_reads = true;
-    } else if (has_direct_io && dice->OneIn(6)) {
-      db_options.use_direct_reads = true;
-    }
+    db_options.allow_mmap_reads = dice->OneIn(8);
+    db_options.use_direct_reads =
+        !db_options.allow_mmap_reads && has_direct_io && dice->OneIn(6);
   }
-  if (kind == DbKind::kWritePrepared) {
-    transaction_options.write_policy = WRITE_PREPARED;
-  } else if (kind == DbKind::kWriteUnprepared) {
-    transaction_options.write_policy = WRITE_UNPREPARED;
-  }
+  transaction_options.write_policy =
+      kind == DbKind::kWritePrepared     ? WRITE_PREPARED
+      : kind == DbKind::kWriteUnprepared ? WRITE_UNPREPARED
+                                         : WRITE_COMMITTED;
   SetCommitCacheBits(&transaction_options, 10);
   // No thread can release a lock while this one waits for it.
   transaction_options.transaction_lock_timeout = 0;
@@ -451,8 +447,7 @@ KeyPool::KeyPool(Dice* dice, const Comparator* order, size_t size,
 
 std::string KeyPool::AnyString(Dice* dice) const {
   std::string any = Pick(dice).substr(0, dice->Below(12));
-  const size_t more = dice->Below(4);
-  for (size_t i = 0; i < more; i++) any += static_cast<char>(dice->Next());
+  for (size_t left = dice->Below(4); left > 0; left--) any += dice->Byte();
   return any;
 }
 

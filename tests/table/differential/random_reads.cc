@@ -170,9 +170,8 @@ void Compare(RandomRun* run, const Query& query, const std::string& what,
   }
 }
 
-// KeyMayExist may return true for an absent key, but not false for an existing
-// one. The value, if any, is not compared: RocksDB says of some values that
-// they were found where they were not.
+// KeyMayExist may be true of an absent key, but not false of an existing one.
+// RocksDB says of some values that they were found where they were not.
 void CheckKeyMayExist(RandomRun* run, const Query& query) {
   const View& view = query.view;
   const std::string& key = query.keys[0];

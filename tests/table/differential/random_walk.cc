@@ -108,20 +108,18 @@ class RandomWalk : public Walk {
       at_.DrawStart(run_);
     }
 
-    // The Bloom filter of a memtable hides its keys but not its range
-    // tombstones, and going backwards, RocksDB asserts that both are there.
-    if (plan.range_deletes && mode_ == Mode::kImplicitPrefix) {
-      forward_only_ = true;
-    }
-    // When such an iterator changes direction, RocksDB seeks again among files
-    // that are filtered by prefix, and misses keys with its own filters as
-    // well.
-    if (mode_ == Mode::kSamePrefix) forward_only_ = true;
-
-    // Backwards through all versions, stock RocksDB also returns versions
-    // written after the iterator was created, if it holds their memtable; in
-    // live runs, that is nondeterministic.
-    if (at_.has_start() && !plan.frozen) forward_only_ = true;
+    forward_only_ =
+        // The Bloom filter of a memtable hides its keys but not its range
+        // tombstones, and going backwards, RocksDB asserts that both are there.
+        (plan.range_deletes && mode_ == Mode::kImplicitPrefix) ||
+        // When such an iterator changes direction, RocksDB seeks again among
+        // files that are filtered by prefix, and misses keys with its own
+        // filters as well.
+        mode_ == Mode::kSamePrefix ||
+        // Backwards through all versions, stock RocksDB also returns versions
+        // written after the iterator was created, if it holds their memtable;
+        // in live runs, that is nondeterministic.
+        (at_.has_start() && !plan.frozen);
 
     // Tailing iterators do not support going backwards, range tombstones, or
     // snapshots. As memtables are flushed meanwhile, they may return old

@@ -108,9 +108,9 @@ void Forget(RandomRun* run, const Write& write) {
   is_put[*write.single_position] = !is_put[*write.single_position];
 }
 
-// Puts the write into a DB, where `where` are WriteOptions and a column family,
-// into a batch or a transaction, where that is the column family, or into a
-// file. The last two do not take all kinds of writes, and no timestamps.
+// Puts the write into a DB (where WriteOptions and a column family say), a
+// batch or a transaction (where a column family says), or a file. The last two
+// do not take all kinds of writes, and no timestamps.
 template <typename To, typename... Where>
 Status Apply(const Write& write, To* to, const Where&... where) {
   constexpr bool kIsTransaction = std::is_same_v<To, Transaction>;
@@ -168,7 +168,7 @@ bool MayComeBeforeTombstone(const FamilyPlan& family, const Write& point) {
          (point.kind == Write::kPut && family.options.enable_blob_files);
 }
 
-// Neither twin can write a key that a transaction has locked.
+// No twin can write a key that a transaction has locked.
 void Do(RandomRun* run, const Write& write) {
   const bool written = run->Both(write.ToString(), [&](Twin twin) {
     return Apply(write, run->twins.db(twin), WriteOptionsOf(*run),
@@ -260,8 +260,7 @@ void End(RandomRun* run, OpenTransaction* open) {
   });
 }
 
-// Begins, prepares, commits or rolls back a transaction that stays open while
-// other things happen, or reads through it.
+// Does something with a transaction that stays open while other things happen.
 void AdvanceTransaction(RandomRun* run) {
   run->num_writes++;
   if (run->transactions.empty() || run->dice.OneIn(4)) {

@@ -296,11 +296,6 @@ void WalkOnce(RandomRun* run, const View& view, size_t steps) {
   for (; steps > 0; steps--) walk->Step();
 }
 
-void RandomRun::TakeSnapshot() {
-  journal.Note("snapshot");
-  twins.TakeSnapshot();
-}
-
 void RandomRun::MoveWalk() {
   if (walks.size() < 3 && (walks.empty() || dice.OneIn(2))) {
     walks.push_back(NewWalk(this, Latest(dice.Below(plan.families.size()))));
@@ -335,7 +330,11 @@ void RandomRun::Operation() {
       {60, [&] { Flush(this, family); }},
       {50, [&] { Compact(this, family); }},
       {20, [&] { Reopen(); }},
-      {30, [&] { TakeSnapshot(); }},
+      {30,
+       [&] {
+         journal.Note("snapshot");
+         twins.TakeSnapshot();
+       }},
       {10, [&] { ReleaseSnapshot(); }},
       {180, [&] { ComparePointRead(this, Latest(family)); }},
       {plan.families[family].multi_scans ? 60 : 0,
@@ -343,7 +342,11 @@ void RandomRun::Operation() {
       {200, [&] { MoveWalk(); }},
       {7, [&] { CompareKeyVersions(this, family); }},
       {13, [&] { CompareFiles(this, family); }},
-      {3, [&] { VerifyChecksums(this); }},
+      {3,
+       [&] {
+         Both("VerifyChecksum",
+              [&](Twin twin) { return twins.db(twin)->VerifyChecksum(); });
+       }},
       {3, [&] { CompareCheckpoints(this); }},
       {3, [&] { CompareSecondaries(this); }},
       {11, [&] { CompareManyFamilies(this); }}};

@@ -129,8 +129,8 @@ struct View {
                                         const ReadOptions& options) const;
 };
 
-// The time of a read: a snapshot, a timestamp, or now. It must stay in place
-// while options that refer to it are in use.
+// The time of a read: a snapshot, a timestamp, or now. It stays in place while
+// options that refer to it are in use.
 class ReadPoint {
  public:
   void Draw(RandomRun* run, const View& view);
@@ -165,9 +165,9 @@ struct OpenTransaction {
   bool prepared = false;
 };
 
-// An iterator over each twin, with the same random options, which are moved in
-// the same random way and compared after every step. Nothing is compared where
-// RocksDB promises nothing.
+// Iterators over both twins with the same random options, which are moved in
+// the same random way and compared after every step, where RocksDB promises
+// that.
 class Walk {
  public:
   virtual ~Walk() = default;
@@ -210,7 +210,6 @@ struct RandomRun {
   void CloseAll();
   void Reopen();
   void Operation();
-  void TakeSnapshot();
   void ReleaseSnapshot();
   void MoveWalk();
   void CompareEverything();
@@ -239,9 +238,8 @@ void ComparePointRead(RandomRun* run, const View& view);
 // The latest value of every key of the pool, by Get and by MultiGet.
 void CompareAllKeys(RandomRun* run, const View& view);
 
-// Scans a few ranges, drawn, both ways, and compares what is found. They are
-// announced to the iterator before it is sought, so that RocksDB reads ahead
-// what lies in them. REQUIRES: the family's plan says that it is for such scans
+// Scans a few ranges, both ways, which are announced to the iterator before it
+// is sought. REQUIRES: the family's plan says that it is for such scans
 void CompareMultiScan(RandomRun* run, const View& view);
 
 // ---- Queries of a whole DB, and read-only copies of it (whole_db.cc) ----
@@ -249,7 +247,6 @@ void CompareMultiScan(RandomRun* run, const View& view);
 void CompareKeyVersions(RandomRun* run, size_t family);
 // Each SST file of Protean's twin, read by both tables, holds the same keys.
 void CompareFiles(RandomRun* run, size_t family);
-void VerifyChecksums(RandomRun* run);
 void CompareCheckpoints(RandomRun* run);
 void CompareSecondaries(RandomRun* run);
 // Iterators over all column families at once.

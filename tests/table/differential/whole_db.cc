@@ -155,11 +155,6 @@ void CompareFiles(RandomRun* run, size_t family) {
   }
 }
 
-void VerifyChecksums(RandomRun* run) {
-  run->Both("VerifyChecksum",
-            [&](Twin twin) { return run->twins.db(twin)->VerifyChecksum(); });
-}
-
 void CompareCheckpoints(RandomRun* run) {
   if (run->plan.in_memory) return;  // where files cannot be linked
 #ifndef NDEBUG

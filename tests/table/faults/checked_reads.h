@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What fault tests share: checks of reads of a DB whose contents are known,
-//  where each answer is right or an error, and nothing else.
+//  What fault tests share: reads of a DB whose contents are known, where each
+//  answer is right or an error.
 
 #pragma once
 
@@ -42,7 +42,6 @@ class CheckedReads {
 
   const Answers& answers() const { return answers_; }
 
-  // Makes point reads, range reads and scans of keys in and around `keys`.
   const Answers& Everything(const Keys& keys, uint32_t seed) {
     Gets(keys);
     MultiGets(keys);
@@ -143,11 +142,10 @@ class CheckedReads {
       // estimate is wrong by a few blocks.
       const uint64_t most_missing =
           result.files_estimated > 0 ? expected / 4 : 0;
-      const bool right =
-          result.IsExact()
-              ? result.count == expected
-              : result.count + result.deletions + most_missing >= expected;
-      Note("Count from ", lo, s, right);
+      Note("Count from ", lo, s,
+           result.IsExact()
+               ? result.count == expected
+               : result.count + result.deletions + most_missing >= expected);
     }
   }
 

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A file system that fails where a test wants it to.
-//
-//  Reads of SST files fail depending on what they read: data, filter, index.
-//  Mutations (create, append, sync, close, rename, delete) are counted; the
-//  n-th one fails, or is the last action of the process. A journal of the
-//  mutations, which outlives the process, tells what a power failure would have
-//  lost (killed_process.h).
+//  A file system that fails where a test wants it to. Reads of SST files fail
+//  depending on what they read. Mutations (create, append, sync, close, rename,
+//  delete) are counted; the n-th one fails, or is the last action of the
+//  process. A journal of the mutations, which outlives the process, tells what
+//  a power failure would have lost (killed_process.h).
 
 #pragma once
 
@@ -214,8 +212,7 @@ class FaultFileSystem : public FileSystemWrapper {
                                std::unique_ptr<FSRandomAccessFile>* file,
                                IODebugContext* dbg) override {
     const IOStatus s = target()->NewRandomAccessFile(name, options, file, dbg);
-    if (s.ok() && name.size() > 4 &&
-        name.compare(name.size() - 4, 4, ".sst") == 0) {
+    if (s.ok() && Slice(name).ends_with(".sst")) {
       *file = std::make_unique<ReadFile>(this, name, std::move(*file));
     }
     return s;

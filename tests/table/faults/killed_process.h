@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What tests that kill processes share: processes that the test's own one
-//  forks, memory that they have in common, and power failures. The test's own
-//  process has no threads when it forks.
+//  Processes that a test forks, which has no threads then, memory that they
+//  have in common, and power failures.
 
 #pragma once
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A DB whose files are read through iterators of the test, to watch what
-//  RocksDB asks of them and to answer what the test wants, for the tests of
-//  what Protean relies on in RocksDB without RocksDB promising it. There is one
-//  for each behavior whose change would otherwise go unnoticed. If one of them
-//  fails after an upgrade of RocksDB, its comment says what to look at.
+//  For the tests of what Protean relies on in RocksDB without RocksDB promising
+//  it. There is one for each behavior whose change would otherwise go
+//  unnoticed. If one of them fails after an upgrade of RocksDB, its comment
+//  says what to look at.
 
 #pragma once
 
@@ -41,7 +40,6 @@ struct SpiedFile {
 using MakeIterator = std::function<std::unique_ptr<InternalIterator>(
     std::unique_ptr<SpiedFile>)>;
 
-// Leaves all calls to an iterator of the test's, wherever it must live.
 class SpyIterator : public InternalIterator {
  public:
   explicit SpyIterator(std::unique_ptr<InternalIterator> it)

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What RocksDB makes of a file that it opens: readers, iterators and versions,
-//  and what Protean's own way to open a file makes of it; what it asks the
-//  builders and readers of filters. What the handles of its C API hold, and
-//  what only the text of its sources tells. (How it loads and keeps filters:
+//  What RocksDB makes of a file that it opens, what it asks the builders and
+//  readers of filters, what the handles of its C API hold, and what only the
+//  text of its sources tells. (How it loads and keeps filters:
 //  filter_cache_test.)
 
 #include <algorithm>
@@ -64,10 +63,9 @@ class ProteanReadersTest : public ContractTest {
   }
 };
 
-// All readers of an open DB are told the same session id, which is another one
-// each time the DB is opened: see DBSession. The address of the options
-// identifies the column family, for its handles and for the readers of its
-// files: see BlockBasedFile::Describe().
+// The DB has a session id, another one each time that it is opened: see
+// DBSession. The address of the column family's options identifies it, for its
+// handles and for the readers of its files: see BlockBasedFile::Describe().
 TEST_F(ProteanReadersTest, KnowTheirDBAndColumnFamily) {
   std::multiset<std::string> ids;
   std::set<const void*> families;
@@ -126,8 +124,7 @@ TEST_F(ProteanReadersTest, FileIteratorKnowsItsClass) {
 
 // ---- Versions ----
 
-// The iterator over a version sees all entries of its memtables and files,
-// whatever is flushed or compacted meanwhile.
+// Whatever is flushed or compacted meanwhile.
 TEST_F(ContractTest, AVersionStaysAsItWas) {
   Open();
   AddFile(db_.get(), 0, {"a", "b"});
@@ -223,7 +220,6 @@ TEST(CHandlesTest, TransactionDatabases) {
 
 // ---- Questions ----
 
-// A policy that records what its builders and readers are given.
 class RecordingPolicy : public FilterPolicy {
  public:
   explicit RecordingPolicy(Keys* calls) : calls_(calls) {}
@@ -384,9 +380,8 @@ void ExpectForwarded(const std::string& base_file, const std::string& base,
   }
 }
 
-// A new virtual function of a class that Protean extends must be forwarded, or
-// left to the base class for a reason: its default body would silently drop
-// what the block-based table does.
+// The default body of a new one would silently drop what the block-based table
+// does.
 TEST(VirtualFunctionsTest, NoneIsDropped) {
   ExpectForwarded("table/table_reader.h", "TableReader",
                   "table/protean_table_reader.h", "ProteanTableReader");

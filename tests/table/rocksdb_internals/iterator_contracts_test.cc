@@ -178,9 +178,8 @@ TEST_F(CallsTest, AsynchronousSeeksAreRepeated) {
   EXPECT_EQ("a2", calls.back());
 }
 
-// Only DBIter gives iterators a manager of pinned iterators, before it
-// positions them, and only DBIter compares sequence numbers with a snapshot. So
-// an iterator without a manager must not wait at a marker.
+// Before it positions them. Only DBIter compares sequence numbers with a
+// snapshot, so an iterator without a manager must not wait at a marker.
 TEST_F(CallsTest, ManagersOfPinnedIteratorsComeFromDBIter) {
   script_.calls.clear();
   EXPECT_EQ("a2", FirstFrom("a2"));
@@ -230,8 +229,7 @@ TEST_F(ContractTest, ReadOptionsNameASearch) {
   // All files that one iterator reads, also those that it comes to later.
   const ReadOptions given;
   std::unique_ptr<Iterator> one(db_->NewIterator(given));
-  for (one->SeekToFirst(); one->Valid(); one->Next()) {
-  }
+  for (one->SeekToFirst(); one->Valid();) one->Next();
   EXPECT_OK(one->status());
   ASSERT_LE(kFiles, addresses.size());
   const ReadOptions* const first = *addresses.begin();
@@ -251,8 +249,7 @@ TEST_F(ContractTest, ReadOptionsNameASearch) {
 
 // ---- RocksDB's samples of reads ----
 
-// A file's samples say the same as without Protean, of whatever the file's
-// iterator would have waited at.
+// Samples say the same as without Protean.
 
 #if PROTEAN_SAMPLES_SEEKS
 

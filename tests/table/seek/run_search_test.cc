@@ -124,8 +124,8 @@ TEST_F(RunSearchTest, MembersWithTheSameReadOptionsShareASearch) {
   EXPECT_TRUE(search.expired());
 }
 
-// Members leave in any order, in the middle of anything. Here they live on, so
-// that a search that reaches one of them is noticed.
+// Members that leave live on here, so that a search that reaches one of them is
+// noticed.
 TEST_F(RunSearchTest, NoMemberIsReachedAfterItHasLeft) {
   for (size_t left = 0; left < 4; left++) {
     std::vector<std::unique_ptr<FakeMember>> members;
@@ -203,8 +203,8 @@ TEST_F(RunSearchTest, AWaitThatEndsNowhereIsSampledAtOnce) {
   EXPECT_EQ(Strings({"k"}), a->nothing_from);
 }
 
-// A search over many runs, driven as RocksDB's iterators do. The work for each
-// run must be the same however many there are.
+// Driven as by RocksDB's iterators. The work for each run must be the same
+// however many there are.
 class ManyRunsTest : public RunSearchTest {
  protected:
   static std::string Key(size_t i) { return std::to_string(10'000'000 + i); }
@@ -318,7 +318,6 @@ TEST_F(ManyRunsTest, RoundsOfFewRunsCostTheSame) {
   });
 }
 
-// Checks the stops against a look at all runs, over random moves.
 TEST_F(ManyRunsTest, StopsAreThoseOfALookAtAllRuns) {
   MakeMembers(20);
   Random rnd(301);

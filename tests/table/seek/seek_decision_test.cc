@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Seek decisions against the truth: all small sets of short keys over two
-//  letters, under filters of several kinds, for all targets and bounds. Where
-//  bounds come from, and what of the outcomes is counted.
+//  Seek decisions against the truth: all small sets of short keys, under
+//  filters of several kinds, for all targets and bounds. Where bounds come
+//  from, and what of the outcomes is counted.
 
 #include "table/seek/seek_decision.h"
 
@@ -43,7 +43,7 @@ bool HasKeyIn(const KeySet& keys, const std::string& lo,
   return key != keys.end() && (hi == nullptr || *key < *hi);
 }
 
-// Filters of the keys, from exact to ignorant.
+// From exact to ignorant.
 std::vector<std::string> Blocks(const std::vector<std::string>& keys) {
   std::vector<std::string> blocks = {
       BuildSurfBlock(keys, SurfSuffix{0, 0}, FstOptions()),
@@ -306,7 +306,6 @@ TEST(SeekOutcomesTest, TickersAreThoseOfTheFilesLevel) {
   EXPECT_EQ(2u, tickers->getTickerCount(LAST_LEVEL_SEEK_FILTERED));
   EXPECT_EQ(1u, tickers->getTickerCount(LAST_LEVEL_SEEK_FILTER_MATCH));
   EXPECT_EQ(0u, tickers->getTickerCount(NON_LAST_LEVEL_SEEK_FILTER_MATCH));
-  EXPECT_OK(Env::Default()->DeleteFile(path));
 }
 
 TEST(SeekOutcomesTest, UselessWaitsOfOpenSeeksLeadToAPause) {
