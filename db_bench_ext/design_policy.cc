@@ -103,15 +103,15 @@ FileBuilders DesignPolicy::NewFileBuilders(const FilterBuildingContext& context,
                                            Env* env, uint64_t /*price*/) const {
   const std::shared_ptr<QueryQueue> queue =
       samples_->Queue(ColumnFamilyOf(context), env, /*logger=*/nullptr);
-  return {kProteusKind, [this, queue](const FilterTask& task) {
-            return std::make_unique<ProteusBuilder>(
-                settings_,
-                [queue](const Slice& smallest, const Slice& largest,
-                        size_t most) {
-                  return queue->SnapshotFor(smallest, largest, most);
-                },
-                task);
-          }};
+  return {
+      kProteusKind, [this, queue](const FilterTask& task) {
+        return std::make_unique<ProteusBuilder>(
+            settings_,
+            [queue](const Slice& smallest, const Slice& largest, size_t most) {
+              return queue->SnapshotFor(smallest, largest, most);
+            },
+            task);
+      }};
 }
 
 std::string DesignSpaceForm() {

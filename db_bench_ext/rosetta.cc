@@ -271,12 +271,12 @@ class RosettaPolicy : public ProteanFilterPolicy {
   const char* Name() const override { return kClassName(); }
   FileBuilders NewFileBuilders(const FilterBuildingContext& context, Env* env,
                                uint64_t /*price*/) const override {
-    return {kRosettaKind,
-            [this, queue = samples_->Queue(ColumnFamilyOf(context), env,
-                                           nullptr)](const FilterTask& task) {
-              return std::make_unique<RosettaBuilder>(bits_per_key_, queue,
-                                                      task);
-            }};
+    return {
+        kRosettaKind,
+        [this, queue = samples_->Queue(ColumnFamilyOf(context), env, nullptr)](
+            const FilterTask& task) {
+          return std::make_unique<RosettaBuilder>(bits_per_key_, queue, task);
+        }};
   }
   std::shared_ptr<SampleStore> Samples() const override { return samples_; }
 

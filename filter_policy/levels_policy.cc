@@ -192,7 +192,7 @@ Status LevelsFilterPolicy::ValidateOptions(
   int budgets = 0;
   for (const Options::Entry& entry : options_.policies) {
     const ProteanFilterPolicy* own = AsProteanFilterPolicy(entry.policy.get());
-    if (own != nullptr && own->FilterMemory() > 0 && ++budgets > 1) {
+    if (own != nullptr && own->BitsInTree().memory > 0 && ++budgets > 1) {
       return refuse(
           "filter_budget_bytes is for the filters of all levels, so only one "
           "of the policies can have it");
@@ -217,16 +217,11 @@ std::vector<const ProteanFilterPolicy*> LevelsFilterPolicy::Own() const {
   return own;
 }
 
-const ProteanFilterPolicy* LevelsFilterPolicy::Budgeted() const {
+TreeBits LevelsFilterPolicy::BitsInTree() const {
   for (const ProteanFilterPolicy* own : Own()) {
-    if (own->FilterMemory() > 0) return own;
+    if (TreeBits bits = own->BitsInTree(); bits.memory > 0) return bits;
   }
-  return nullptr;
-}
-
-std::shared_ptr<TreeFilters> LevelsFilterPolicy::Filters() const {
-  const ProteanFilterPolicy* const budgeted = Budgeted();
-  return budgeted == nullptr ? nullptr : budgeted->Filters();
+  return {};
 }
 
 std::shared_ptr<void> LevelsFilterPolicy::SearchAllDesigns() const {
@@ -235,11 +230,6 @@ std::shared_ptr<void> LevelsFilterPolicy::SearchAllDesigns() const {
     all->push_back(own->SearchAllDesigns());
   }
   return all;
-}
-
-uint64_t LevelsFilterPolicy::FilterMemory() const {
-  const ProteanFilterPolicy* const budgeted = Budgeted();
-  return budgeted == nullptr ? 0 : budgeted->FilterMemory();
 }
 
 const FilterPolicy* LevelsFilterPolicy::ForLevel(int level) const {

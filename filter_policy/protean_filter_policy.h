@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The base of all filter policies of Protean, and the adapters between
-//  RocksDB's FilterBitsBuilder and FilterBitsReader and Protean's
-//  RangeFilterBuilder and FilterBlock.
+//  The base of all filter policies of Protean.
 
 #pragma once
 
@@ -14,38 +12,12 @@
 
 #include "filter_policy/building/file_filter_builder.h"
 #include "filter_policy/filter_properties.h"
+#include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/parted_filter.h"
 #include "filter_policy/samples/sample_store.h"
 #include "rocksdb/filter_policy.h"
-#include "table/block_based/filter_policy_internal.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-class TreeFilters;
-
-// The parsed filter of an SST file, as it lives in the block cache. RocksDB's
-// own table asks it for keys and prefixes, ProteanTable asks block() for
-// ranges.
-class ProteanFilterBitsReader : public FilterBitsReader {
- public:
-  explicit ProteanFilterBitsReader(const Slice& contents) : block_(contents) {}
-
-  bool MayMatch(const Slice& entry) override {
-    return block_.EntryMayMatch(entry);
-  }
-  void MayMatch(int num_keys, Slice** keys, bool* may_match) override {
-    if (block_.header().flags & FilterBlockHeader::kAskedForPrefixes) {
-      for (int i = 0; i < num_keys; i++) may_match[i] = MayMatch(*keys[i]);
-    } else {
-      block_.KeysMayMatch(static_cast<size_t>(num_keys), keys, may_match);
-    }
-  }
-
-  const FilterBlock& block() const { return block_; }
-
- private:
-  const FilterBlock block_;
-};
 
 class ProteanFilterPolicy : public FilterPolicy {
  public:
@@ -89,9 +61,9 @@ class ProteanFilterPolicy : public FilterPolicy {
   // negative for files written outside of a DB.
   virtual const FilterPolicy* ForLevel(int /*level*/) const { return this; }
 
-  // Always returns a ProteanFilterBitsReader.
+  // Always returns a FilterBlock.
   FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
-    return new ProteanFilterBitsReader(contents);
+    return new FilterBlock(contents);
   }
 
   // The store in which table readers leave samples of queries, for filters that
@@ -102,10 +74,8 @@ class ProteanFilterPolicy : public FilterPolicy {
   virtual void ShareSamples(
       const std::shared_ptr<SampleStore>& /*samples*/) const {}
 
-  // The registry in which table readers announce their files, for filters whose
-  // size depends on the other files; nullptr for other policies. Always the
-  // same object.
-  virtual std::shared_ptr<TreeFilters> Filters() const { return nullptr; }
+  // What the sizes of filters depend on besides their files.
+  virtual TreeBits BitsInTree() const { return {}; }
 
   // The options that decide which filter a file gets, as text; not those of
   // samples and of the files that hold them.
@@ -119,13 +89,6 @@ class ProteanFilterPolicy : public FilterPolicy {
   // The price of a false positive that the policy designs filters for where
   // reads of the level cost `price`.
   virtual uint64_t PriceFor(uint64_t /*price*/) const { return kUsualPrice; }
-
-  // The size in bytes that all of Protean's filters of a tree may take; 0 if
-  // there is no limit.
-  virtual uint64_t FilterMemory() const { return 0; }
-  // The bits per key that the files of a tree have on average, if each file's
-  // depend on the others and there is no such limit; else 0.
-  virtual double AverageBits() const { return 0; }
 
  protected:
   // Names an option that does not exist, and the nearest one.

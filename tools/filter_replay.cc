@@ -480,7 +480,7 @@ class Replay {
     for (const Candidate& candidate : candidates_) {
       const ProteanFilterPolicy* policy =
           AsProteanFilterPolicy(candidate.policy.get());
-      if (policy == nullptr || policy->Filters() == nullptr) continue;
+      if (policy == nullptr) continue;
       plans_.push_back(PlanTree(*policy, name, tree));
       if (plans_.back() != nullptr) {
         report_.levels_settled = report_.levels_settled || runs.size() > 1;

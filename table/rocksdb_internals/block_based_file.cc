@@ -264,7 +264,7 @@ const FilterBlock* BlockBasedFile::GetHeldBlock() const {
     return nullptr;
   }
   // Policies of Protean make no other readers.
-  return &static_cast<const ProteanFilterBitsReader*>(GetHeldFilter())->block();
+  return static_cast<const FilterBlock*>(GetHeldFilter());
 }
 
 void BlockBasedFile::CountAnswer(bool may_match) const {
