@@ -312,7 +312,7 @@ PROTEAN_CLONED bool EliminateRibbon(const uint64_t* hashes,
     elimination->Reserve(ends[number] - next);
     for (; next < ends[number]; next++) {
       const uint64_t hash = hashes[next];
-      const RibbonGroup group(hash >> shard.groups.bits, shard.seed, starts);
+      const RibbonGroup group(hash >> shard.group_bits, shard.seed, starts);
       const unsigned neighbour = shard.NeighbourOf(hash);
       const auto slot = static_cast<unsigned>((group.start + neighbour) %
                                               RibbonStripe::kSlots);
@@ -462,9 +462,9 @@ class RibbonBuilder : public AmqSetBuilder {
       // Hashes that were not planned are repeated ones.
       uint64_t distinct = shards_[i].size();
       if (added > plan_.hashes) distinct = distinct * plan_.hashes / added;
-      found[i].groups = GroupsFor(shards_[i], distinct);
+      found[i].group_bits = GroupBitsFor(shards_[i], distinct);
       found[i].blocks = static_cast<uint32_t>(
-          std::min(BlocksFor(distinct, found[i].groups.bits), kMaxBlocks));
+          std::min(BlocksFor(distinct, found[i].group_bits), kMaxBlocks));
       all_blocks += found[i].blocks;
     }
     const uint64_t segments =
@@ -500,9 +500,9 @@ class RibbonBuilder : public AmqSetBuilder {
   }
 
  private:
-  // Groups that are not harder to solve than single hashes.
-  NeighbourGroups GroupsFor(const std::vector<uint64_t>& hashes,
-                            uint64_t distinct) {
+  // The size of groups that are not harder to solve than single hashes.
+  unsigned GroupBitsFor(const std::vector<uint64_t>& hashes,
+                        uint64_t distinct) {
     // Every eighth group of many shows how full they are.
     constexpr size_t kMany = 1 << 14;
     const uint64_t skipped =
@@ -547,13 +547,13 @@ class RibbonBuilder : public AmqSetBuilder {
   bool Fit(const std::vector<uint64_t>& hashes, RibbonEquations* equations,
            RibbonShard* shard) {
     constexpr uint32_t kSeedsForGroups = 4;
-    for (;; shard->groups.bits--) {
+    for (;; shard->group_bits--) {
       const uint32_t seeds =
-          shard->groups.bits > 0 ? kSeedsForGroups : RibbonShard::kSeeds;
+          shard->group_bits > 0 ? kSeedsForGroups : RibbonShard::kSeeds;
       for (shard->seed = 0; shard->seed < seeds; shard->seed++) {
         if (AddAll(hashes, *shard, equations)) return true;
       }
-      if (shard->groups.bits == 0) return false;
+      if (shard->group_bits == 0) return false;
     }
   }
 
@@ -572,8 +572,8 @@ class RibbonBuilder : public AmqSetBuilder {
     uint32_t* const ends = ends_.data();
     uint64_t* const sorted = sorted_.data();
     for (size_t i = 0; i < count; i++) {
-      const uint64_t local = shard.groups.HashOf(hashes[i]);
-      const RibbonGroup group(local >> shard.groups.bits, shard.seed, starts);
+      const uint64_t local = shard.LocalHash(hashes[i]);
+      const RibbonGroup group(local >> shard.group_bits, shard.seed, starts);
       const uint64_t slot = group.start + shard.NeighbourOf(local);
       stripes[i] = static_cast<uint32_t>(slot / RibbonStripe::kSlots);
       ends[stripes[i] + 1]++;
@@ -584,7 +584,7 @@ class RibbonBuilder : public AmqSetBuilder {
     for (size_t i = 0; i < count; i++) {
       const size_t ahead = std::min(i + kAhead, count - 1);
       PREFETCH(&sorted[ends[stripes[ahead]]], 1, 3);
-      sorted[ends[stripes[i]]++] = shard.groups.HashOf(hashes[i]);
+      sorted[ends[stripes[i]]++] = shard.LocalHash(hashes[i]);
     }
     elimination_.Reset();
     return EliminateRibbon(sorted_.data(), shard, ends_.data(), &elimination_,
@@ -653,8 +653,8 @@ bool IsSane(const AmqHeader& header) {
 
 }  // namespace
 
-NeighbourGroups LargestGroups(const std::vector<uint64_t>& hashes,
-                              unsigned bits, double most) {
+unsigned LargestGroups(const std::vector<uint64_t>& hashes, unsigned bits,
+                       double most) {
   // For each hash, its place in its group is summed up: groups of n hashes have
   // n (n + 1) / 2 altogether.
   uint64_t sums[kNeighbourBits + 1] = {};
@@ -673,7 +673,7 @@ NeighbourGroups LargestGroups(const std::vector<uint64_t>& hashes,
                          most * static_cast<double>(hashes.size())) {
     bits--;
   }
-  return {bits};
+  return bits;
 }
 
 const AmqType& RibbonAmqType() {
