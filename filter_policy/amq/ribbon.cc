@@ -145,6 +145,25 @@ __attribute__((target("pclmul"))) uint64_t SolvedOf(const Solution& solution,
 
 #endif
 
+// AmqSet::FindNeighbours for `count` neighbours from one on.
+inline uint64_t FindInGroup(const Solution& solution, const RibbonGroup& group,
+                            unsigned neighbour, unsigned count) {
+#if defined(__x86_64__)
+  // Fewer take less time one by one.
+  constexpr unsigned kMany = 3;
+  if (count >= kMany && kHasCarrylessProducts) {
+    return SolvedOf(solution, group,
+                    ~uint64_t{0} >> (64 - count) << neighbour) >>
+           neighbour;
+  }
+#endif
+  uint64_t found = 0;
+  for (unsigned i = 0; i < count; i++) {
+    found |= uint64_t{IsSolvedOne(solution, group, neighbour + i)} << i;
+  }
+  return found;
+}
+
 class RibbonSet final : public AmqSet {
  public:
   RibbonSet(const AmqHeader& header, const char* data)
@@ -155,26 +174,18 @@ class RibbonSet final : public AmqSet {
   bool MayContain(uint64_t hash) const override { return Contains(hash); }
 
   uint64_t FindNeighbours(uint64_t hash, unsigned count) const override {
-    const OpenShard in = ShardOf(hash);
-    const auto find = [&in](uint64_t first, unsigned some) {
-      const RibbonGroup group = in.shard.GroupOf(first);
-      const unsigned neighbour = in.shard.NeighbourOf(first);
-#if defined(__x86_64__)
-      // Fewer take less time one by one.
-      constexpr unsigned kMany = 3;
-      if (some >= kMany && kHasCarrylessProducts) {
-        return SolvedOf(in.solution, group,
-                        ~uint64_t{0} >> (64 - some) << neighbour) >>
-               neighbour;
-      }
-#endif
-      uint64_t found = 0;
-      for (unsigned i = 0; i < some; i++) {
-        found |= uint64_t{IsSolvedOne(in.solution, group, neighbour + i)} << i;
-      }
-      return found;
-    };
-    return in.shard.groups.Find(hash, count, find);
+    const auto [shard, solution] = ShardOf(hash);
+    uint64_t found = 0;
+    for (unsigned i = 0; i < count;) {
+      const uint64_t first = shard.LocalHash(hash + i);
+      const unsigned neighbour = shard.NeighbourOf(first);
+      const unsigned in_group =
+          std::min(count - i, (1u << shard.group_bits) - neighbour);
+      found |= FindInGroup(solution, shard.GroupOf(first), neighbour, in_group)
+               << i;
+      i += in_group;
+    }
+    return found;
   }
 
   size_t Keep(size_t count, AmqLookup* lookups) const override {
@@ -182,7 +193,7 @@ class RibbonSet final : public AmqSet {
     // than to keep.
     for (size_t i = 0; i < count; i++) {
       const auto [shard, solution] = ShardOf(lookups[i].hash);
-      const uint64_t hash = shard.groups.HashOf(lookups[i].hash);
+      const uint64_t hash = shard.LocalHash(lookups[i].hash);
       const uint64_t block =
           (shard.GroupOf(hash).start + shard.NeighbourOf(hash)) /
           kRibbonSlotsPerBlock;
@@ -202,7 +213,7 @@ class RibbonSet final : public AmqSet {
     for (size_t i = 0; i < size_t{1} << log_; i++) {
       const RibbonShard shard = ShardAt(i);
       if (shard.blocks < kRibbonMinBlocks || shard.end < begin ||
-          shard.end > segments || shard.groups.bits > kNeighbourBits ||
+          shard.end > segments || shard.group_bits > kNeighbourBits ||
           shard.end - begin > shard.blocks * kRibbonMaxColumns ||
           shard.columns !=
               RibbonColumns::Most(shard.end - begin, shard.blocks)) {
@@ -240,7 +251,7 @@ class RibbonSet final : public AmqSet {
 
 PROTEAN_CLONED bool RibbonSet::Contains(uint64_t hash) const {
   const OpenShard found = ShardOf(hash);
-  hash = found.shard.groups.HashOf(hash);
+  hash = found.shard.LocalHash(hash);
   return IsSolved(found.solution, found.shard.GroupOf(hash),
                   found.shard.NeighbourOf(hash));
 }

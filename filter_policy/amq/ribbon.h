@@ -59,51 +59,10 @@ const AmqType& RibbonAmqType();
 // AmqType::open of this kind.
 AmqSet* OpenRibbon(const AmqHeader& header, const char* data, void* memory);
 
-// ---- Neighbours ----
-
-// Groups of 2^bits neighbours (amq_type.h); bits <= kNeighbourBits.
-//
-// Where most neighbours of a group are in a set, they would crowd its place.
-// Such a set has smaller groups: a hash keeps its last bits, fewer of them,
-// and the bits before are mixed again.
-struct NeighbourGroups {
-  unsigned bits = kNeighbourBits;
-
-  // The hash of a neighbour in its smaller group.
-  uint64_t HashOf(uint64_t hash) const {
-    if (bits == kNeighbourBits) return hash;
-    const uint64_t last = (uint64_t{1} << bits) - 1;
-    return (Mix(hash >> bits) & ~last) | (hash & last);
-  }
-
-  // AmqSet::FindNeighbours by find(hash, count), which does the same for
-  // neighbours in one of these groups, the first of which has a HashOf.
-  template <typename FindInGroup>
-  uint64_t Find(uint64_t hash, unsigned count, const FindInGroup& find) const {
-    const unsigned size = 1u << bits;
-    uint64_t found = 0;
-    for (unsigned i = 0; i < count;) {
-      const auto place = static_cast<unsigned>((hash + i) & (size - 1));
-      const unsigned in_group = std::min(count - i, size - place);
-      found |= find(HashOf(hash + i), in_group) << i;
-      i += in_group;
-    }
-    return found;
-  }
-
-  static uint64_t Mix(uint64_t word) {
-    word *= 0x9fb21c651e98df25u;
-    word = (word ^ word >> 35) * 0xd6e8feb86659fd93u;
-    return word ^ word >> 32;
-  }
-};
-
-// The largest groups of at most 2^bits neighbours of which that of a hash has
-// at most `most` of the sorted hashes, on average.
-NeighbourGroups LargestGroups(const std::vector<uint64_t>& hashes,
-                              unsigned bits, double most);
-
-// ---- Ribbon shard ----
+// The logarithm of the size of the largest groups of at most 2^bits neighbours
+// of which that of a hash has at most `most` of the sorted hashes, on average.
+unsigned LargestGroups(const std::vector<uint64_t>& hashes, unsigned bits,
+                       double most);
 
 // The parts of a shard of a Ribbon set: how the columns of its
 // solutions are spread over blocks, and where each group of neighbours has its
@@ -117,11 +76,17 @@ constexpr uint32_t kRibbonMinBlocks = 2;
 // The coefficients of an equation, or random bits.
 using RibbonRow = unsigned __int128;
 
+inline uint64_t MixNeighbours(uint64_t word) {
+  word *= 0x9fb21c651e98df25u;
+  word = (word ^ word >> 35) * 0xd6e8feb86659fd93u;
+  return word ^ word >> 32;
+}
+
 // Where a group's first neighbour has its equations, and what they are.
 struct RibbonGroup {
   RibbonGroup(uint64_t number, uint32_t seed, uint64_t starts) {
     const uint64_t hash =
-        NeighbourGroups::Mix(number + (seed + 1) * 0x9e3779b97f4a7c15u);
+        MixNeighbours(number + (seed + 1) * 0x9e3779b97f4a7c15u);
     start = static_cast<uint64_t>(RibbonRow{hash} * starts >> 64);
     const uint64_t low = hash * 0xc2b2ae3d27d4eb4fu;
     const uint64_t high = (low ^ low >> 32) * 0x165667b19e3779f9u;
@@ -146,6 +111,10 @@ struct RibbonGroup {
 };
 
 // A shard, as it is stored in front of the solutions.
+//
+// Where most neighbours of a group (amq_type.h) are in a set, they would crowd
+// its place. Such a shard has smaller groups: a hash keeps its last bits, fewer
+// of them, and the bits before are mixed again.
 struct RibbonShard {
   static constexpr size_t kEncodedBytes = 8;
   static constexpr uint32_t kSeeds = 32;
@@ -154,30 +123,36 @@ struct RibbonShard {
   uint32_t blocks = 0;
   uint32_t columns = 0;  // of its last blocks
   uint32_t seed = 0;
-  NeighbourGroups groups;
+  // The logarithm of the size of its groups, at most kNeighbourBits.
+  uint32_t group_bits = kNeighbourBits;
 
   void EncodeTo(char* entry) const {
     EncodeFixed32(entry, end);
     EncodeFixed32(entry + 4,
-                  blocks << 14 | columns << 8 | groups.bits << 5 | seed);
+                  blocks << 14 | columns << 8 | group_bits << 5 | seed);
   }
   static RibbonShard DecodeFrom(const char* entry) {
     const uint32_t packed = DecodeFixed32(entry + 4);
-    return {DecodeFixed32(entry),
-            packed >> 14,
-            packed >> 8 & 63,
-            packed % kSeeds,
-            {packed >> 5 & 7}};
+    return {DecodeFixed32(entry), packed >> 14, packed >> 8 & 63,
+            packed % kSeeds, packed >> 5 & 7};
   }
   uint64_t Starts() const {
     return blocks * kRibbonSlotsPerBlock - (kRibbonSlotsPerBlock - 1) -
-           LowBits(groups.bits);
+           LowBits(group_bits);
+  }
+
+  // The local hash: that of a neighbour in its smaller group. The functions
+  // below take local ones.
+  uint64_t LocalHash(uint64_t hash) const {
+    if (group_bits == kNeighbourBits) return hash;
+    const uint64_t last = LowBits(group_bits);
+    return (MixNeighbours(hash >> group_bits) & ~last) | (hash & last);
   }
   RibbonGroup GroupOf(uint64_t hash) const {
-    return RibbonGroup(hash >> groups.bits, seed, Starts());
+    return RibbonGroup(hash >> group_bits, seed, Starts());
   }
   unsigned NeighbourOf(uint64_t hash) const {
-    return static_cast<unsigned>(hash & LowBits(groups.bits));
+    return static_cast<unsigned>(hash & LowBits(group_bits));
   }
 };
 

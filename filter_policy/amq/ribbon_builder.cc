@@ -3,42 +3,12 @@
 //  Builds Ribbon sets (ribbon.h): solves the equations of one shard after the
 //  other.
 //
-//  The problem. Each hash gives one equation over GF(2). Its unknowns are bits
-//  of the solution, one for each *slot*, and its coefficients are 128 bits that
-//  begin at the hash's start, the first of them a one. So the matrix, sorted by
-//  starts, is a band (a ribbon) of width 128 along the diagonal. There are a
-//  few per cent more slots than equations, or there would seldom be a solution.
-//  All columns of the solution have the same matrix, and the right-hand sides
-//  are the bits of the fingerprint. So one elimination, whose results are words
-//  of 32 bits, serves all columns.
-//
-//  The usual way (Dillinger and Walzer, algorithm 1) adds one equation after
-//  the other. If the equation's first slot is taken, the equation there is
-//  added to it, which clears that coefficient, and the next one bit is tried,
-//  until a free slot is found. That is up to 128 dependent steps a hash, each
-//  with a branch that no processor predicts.
-//
-//  The order in which equations come makes no difference. Here they are sorted
-//  by *stripes* of eight slots, and one stripe after the other is dealt with
-//  (RibbonElimination):
-//
-//    1. Equations that begin in the stripe take the slots at which they begin,
-//       as far as these are free. Which of two equations gets a slot does not
-//       matter, so no branch decides it.
-//    2. Slots that are still free are taken by equations that wait from before
-//       and have a one there, as in the usual way.
-//    3. All other equations that wait are reduced by the eight equations of the
-//       stripe. The bits that an equation has in the stripe select a sum of
-//       these; two tables, of 16 sums each, have its halves (the "method of the
-//       four Russians"). What is left of the equation waits for the next
-//       stripe. If nothing is left of its coefficients, its result must be
-//       zero, or another seed is tried.
-//
-//  Then the matrix is triangular, and the solution is found from the last slot
-//  to the first one (SolveRibbon). A bit of it is the result of its equation,
-//  plus the sum of those later bits that the equation selects. All columns are
-//  computed at once: for each byte of the coefficients, a table has the sums of
-//  the eight slots that it can select, as words of one bit a column.
+//  Once the coefficients are eliminated (ribbon_elimination.h), the matrix is
+//  triangular, and the solution is found from the last slot to the first one
+//  (SolveRibbon). A bit of it is the result of its equation, plus the sum of
+//  those later bits that the equation selects. All columns are computed at
+//  once: for each byte of the coefficients, a table has the sums of the eight
+//  slots that it can select, as words of one bit a column.
 //
 //  Measured on shards of 100,000 hashes, all of this takes half the time of
 //  adding one equation after the other (docs/results/filters.md).
@@ -54,16 +24,10 @@
 #include "filter_policy/amq/amq_type.h"
 #include "filter_policy/amq/bloom.h"
 #include "filter_policy/amq/ribbon.h"
+#include "filter_policy/amq/ribbon_elimination.h"
 #include "port/port.h"
 #include "util/coding_lean.h"
 #include "util/ribbon_config.h"
-
-// Unrolls the loop that follows, of at most 8 turns.
-#if defined(__clang__)
-#define PROTEAN_UNROLL _Pragma("unroll")
-#else
-#define PROTEAN_UNROLL _Pragma("GCC unroll 8")
-#endif
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -117,179 +81,6 @@ unsigned MaxGroupBits(uint64_t hashes) {
   return bits;
 }
 
-// An equation whose coefficients belong to 128 slots in a row. That of a slot
-// is the bit which has the slot's number modulo 192, so equations that begin at
-// different slots are added up without moving their bits.
-//
-// Equations are copied and added up as a whole: a CPU waits for parts that it
-// has just written to get to its cache before it reads the whole.
-struct alignas(32) RibbonEquation {
-  using Words = uint64_t __attribute__((vector_size(32)));
-
-  bool HasNone() const { return (words[0] | words[1] | words[2]) == 0; }
-  bool IsWrong() const { return words[3] != 0; }
-
-  // The coefficients, and the fingerprint.
-  Words words;
-};
-
-// Where equations have the coefficients of a stripe.
-struct RibbonStripe {
-  // The slots of a stripe are eliminated, and then solved, together. The bits
-  // of an equation in them are a byte of it.
-  static constexpr unsigned kSlots = 8;
-  static constexpr uint64_t kPerBlock = kRibbonSlotsPerBlock / kSlots;
-  static constexpr unsigned kAll = (1u << kSlots) - 1;
-
-  explicit RibbonStripe(uint64_t number)
-      : word(number / 8 % 3),
-        next_word(word == 2 ? 0 : word + 1),
-        last_word(word == 0 ? 2 : word - 1),
-        shift(8 * (number % 8)),
-        is_odd(number / 8 % 2 != 0) {}
-
-  unsigned ByteOf(const RibbonEquation& equation) const {
-    return static_cast<unsigned>(equation.words[word] >> shift) & 0xff;
-  }
-  // Writes an equation that begins at a slot of the stripe.
-  void Write(RibbonRow coefficients, unsigned slot, uint32_t fingerprint,
-             RibbonEquation* equation) const {
-    const unsigned moved = shift + slot;
-    const auto low = static_cast<uint64_t>(coefficients);
-    const auto high = static_cast<uint64_t>(coefficients >> 64);
-    equation->words[word] = low << moved;
-    equation->words[next_word] = high << moved | low >> 1 >> (63 - moved);
-    equation->words[last_word] = high >> 1 >> (63 - moved);
-    equation->words[3] = fingerprint;
-  }
-  // The coefficients from a slot of the stripe on: that of each slot is the bit
-  // with its number modulo 128.
-  RibbonRow RowOf(const RibbonEquation& equation) const {
-    const uint64_t own = equation.words[word] | equation.words[last_word];
-    const uint64_t next = equation.words[next_word];
-    return is_odd ? RibbonRow{own} << 64 | next : RibbonRow{next} << 64 | own;
-  }
-
-  uint64_t word;
-  uint64_t next_word;
-  uint64_t last_word;
-  unsigned shift;
-  bool is_odd;  // of a block's two words
-};
-
-// Eliminates the coefficients of one stripe after the other, in equations that
-// begin there or before.
-class RibbonElimination {
- public:
-  // Room for equations that begin in a stripe.
-  void Reserve(size_t count) {
-    if (waiting_.size() < num_waiting_ + count) {
-      waiting_.resize(2 * (num_waiting_ + count));
-    }
-  }
-  // The place for an equation that begins at a slot of the stripe.
-  RibbonEquation* Add(unsigned slot) {
-    const unsigned is_taken = taken_ >> slot & 1;
-    RibbonEquation* const places[] = {&equations_[slot],
-                                      &waiting_[num_waiting_]};
-    num_waiting_ += is_taken;
-    taken_ |= 1u << slot;
-    return places[is_taken];
-  }
-  // Eliminates a stripe, and writes the equation of each of its slots, or
-  // zeros.
-  void Finish(const RibbonStripe& stripe, RibbonRow* rows, uint32_t* results) {
-    size_t left = num_waiting_;
-    for (unsigned slot = 0; slot < RibbonStripe::kSlots; slot++) {
-      bytes_[slot] = stripe.ByteOf(equations_[slot]);
-    }
-    while (taken_ != RibbonStripe::kAll && left > 0) TakeLast(stripe, &left);
-    if (left > 0) ReduceFirst(stripe, left);
-    for (unsigned slot = 0; slot < RibbonStripe::kSlots; slot++) {
-      rows[slot] = stripe.RowOf(equations_[slot]);
-      results[slot] = static_cast<uint32_t>(equations_[slot].words[3]);
-      equations_[slot].words = RibbonEquation::Words{};
-    }
-    taken_ = 0;
-  }
-  // Drops the equations that wait and have no coefficients left: those of
-  // repeated hashes, and a few others. False if one contradicts the others.
-  bool DropSolved() {
-    for (size_t i = 0; i < num_waiting_;) {
-      if (!waiting_[i].HasNone()) {
-        i++;
-        continue;
-      }
-      if (waiting_[i].IsWrong()) return false;
-      waiting_[i].words = waiting_[--num_waiting_].words;
-    }
-    return true;
-  }
-  bool IsDone() const { return num_waiting_ == 0; }
-  void Reset() {
-    taken_ = 0;
-    num_waiting_ = 0;
-    std::fill_n(equations_, RibbonStripe::kSlots, RibbonEquation{});
-  }
-
- private:
-  // Gives a free slot, if it can, the last of the first `left` equations that
-  // wait.
-  void TakeLast(const RibbonStripe& stripe, size_t* left) {
-    RibbonEquation& equation = waiting_[--*left];
-    for (unsigned byte = stripe.ByteOf(equation); byte != 0;) {
-      const auto slot = static_cast<unsigned>(__builtin_ctz(byte));
-      if ((taken_ >> slot & 1) == 0) {
-        equations_[slot].words = equation.words;
-        bytes_[slot] = byte;
-        taken_ |= 1u << slot;
-        equation.words = waiting_[--num_waiting_].words;
-        return;
-      }
-      equation.words ^= equations_[slot].words;
-      byte ^= bytes_[slot];
-    }
-  }
-  // Reduces the first `left` equations that wait, when all slots are taken.
-  void ReduceFirst(const RibbonStripe& stripe, size_t left) {
-    constexpr unsigned kHalf = RibbonStripe::kSlots / 2;
-    constexpr unsigned kSums = 1u << kHalf;
-    // For each half of a byte, the sum of equations that has it, and for the
-    // first half, the other half of that sum.
-    RibbonEquation first[kSums];
-    RibbonEquation second[kSums];
-    unsigned other[kSums];
-    first[0].words = second[0].words = RibbonEquation::Words{};
-    other[0] = 0;
-    PROTEAN_UNROLL
-    for (unsigned slot = kHalf; slot-- > 0;) {
-      const RibbonEquation& low = equations_[slot];
-      const RibbonEquation& high = equations_[slot + kHalf];
-      const unsigned low_byte = bytes_[slot];
-      const unsigned high_byte = bytes_[slot + kHalf] >> kHalf;
-      PROTEAN_UNROLL
-      for (unsigned sum = 1u << slot; sum < kSums; sum += 2u << slot) {
-        const unsigned before = sum ^ (low_byte % kSums);
-        first[sum].words = low.words ^ first[before].words;
-        other[sum] = low_byte >> kHalf ^ other[before];
-        second[sum].words = high.words ^ second[sum ^ high_byte].words;
-      }
-    }
-    RibbonEquation* const end = &waiting_[0] + left;
-    for (RibbonEquation* equation = &waiting_[0]; equation != end; equation++) {
-      const unsigned byte = stripe.ByteOf(*equation);
-      equation->words ^= first[byte % kSums].words ^
-                         second[byte >> kHalf ^ other[byte % kSums]].words;
-    }
-  }
-
-  unsigned taken_ = 0;  // slots of the stripe
-  RibbonEquation equations_[RibbonStripe::kSlots] = {};
-  unsigned bytes_[RibbonStripe::kSlots] = {};
-  size_t num_waiting_ = 0;
-  std::vector<RibbonEquation> waiting_;
-};
-
 // The equations of a shard, one for each slot or none.
 struct RibbonEquations {
   std::vector<RibbonRow> rows;
@@ -312,7 +103,7 @@ PROTEAN_CLONED bool EliminateRibbon(const uint64_t* hashes,
     elimination->Reserve(ends[number] - next);
     for (; next < ends[number]; next++) {
       const uint64_t hash = hashes[next];
-      const RibbonGroup group(hash >> shard.groups.bits, shard.seed, starts);
+      const RibbonGroup group(hash >> shard.group_bits, shard.seed, starts);
       const unsigned neighbour = shard.NeighbourOf(hash);
       const auto slot = static_cast<unsigned>((group.start + neighbour) %
                                               RibbonStripe::kSlots);
@@ -462,16 +253,15 @@ class RibbonBuilder : public AmqSetBuilder {
       // Hashes that were not planned are repeated ones.
       uint64_t distinct = shards_[i].size();
       if (added > plan_.hashes) distinct = distinct * plan_.hashes / added;
-      found[i].groups = GroupsFor(shards_[i], distinct);
+      found[i].group_bits = GroupBitsFor(shards_[i], distinct);
       found[i].blocks = static_cast<uint32_t>(
-          std::min(BlocksFor(distinct, found[i].groups.bits), kMaxBlocks));
+          std::min(BlocksFor(distinct, found[i].group_bits), kMaxBlocks));
       all_blocks += found[i].blocks;
     }
     const uint64_t segments =
         (plan_.bytes - RibbonShard::kEncodedBytes * shards_.size()) /
         kRibbonSegmentBytes;
     char* const solutions = data_ + RibbonShard::kEncodedBytes * shards_.size();
-    RibbonEquations equations;
     uint64_t blocks = 0;
     uint32_t begin = 0;
     bool is_solved = true;
@@ -481,7 +271,7 @@ class RibbonBuilder : public AmqSetBuilder {
       shard.end = static_cast<uint32_t>(std::min<uint64_t>(
           segments * blocks / all_blocks,
           begin + uint64_t{shard.blocks} * kRibbonMaxColumns));
-      is_solved = is_solved && Fit(shards_[i], &equations, &shard);
+      is_solved = is_solved && Fit(shards_[i], &shard);
       if (!is_solved) {
         // Next to impossible. This shard and all after it have no columns, and
         // so contain everything.
@@ -491,7 +281,7 @@ class RibbonBuilder : public AmqSetBuilder {
       const RibbonColumns columns(shard.end - begin, shard.blocks);
       shard.columns = static_cast<uint32_t>(columns.most);
       if (is_solved) {
-        SolveRibbon(equations.rows.data(), equations.results.data(), columns,
+        SolveRibbon(equations_.rows.data(), equations_.results.data(), columns,
                     solutions + begin * kRibbonSegmentBytes);
       }
       shard.EncodeTo(data_ + RibbonShard::kEncodedBytes * i);
@@ -500,9 +290,9 @@ class RibbonBuilder : public AmqSetBuilder {
   }
 
  private:
-  // Groups that are not harder to solve than single hashes.
-  NeighbourGroups GroupsFor(const std::vector<uint64_t>& hashes,
-                            uint64_t distinct) {
+  // The size of groups that are not harder to solve than single hashes.
+  unsigned GroupBitsFor(const std::vector<uint64_t>& hashes,
+                        uint64_t distinct) {
     // Every eighth group of many shows how full they are.
     constexpr size_t kMany = 1 << 14;
     const uint64_t skipped =
@@ -513,15 +303,16 @@ class RibbonBuilder : public AmqSetBuilder {
       sorted_[count] = hash;
       count += (hash & skipped) == 0 ? 1 : 0;
     }
-    SortInto(sorted_.data(), count, &some_);
+    SortSome(count);
     some_.erase(std::unique(some_.begin(), some_.end()), some_.end());
     return LargestGroups(some_, MaxGroupBits(distinct), kMaxInGroup);
   }
 
-  // Sorts hashes of one shard: groups, whose numbers are random, by the highest
-  // bits that are not those of all, and then the few with the same ones.
-  void SortInto(const uint64_t* hashes, size_t count,
-                std::vector<uint64_t>* sorted) {
+  // Sorts the first `count` hashes of sorted_, which are of one shard, into
+  // some_: groups, whose numbers are random, by the highest bits that are not
+  // those of all, and then the few with the same ones.
+  void SortSome(size_t count) {
+    const uint64_t* const hashes = sorted_.data();
     const unsigned log = plan_.small[0];
     const unsigned bits = BitsFor(count);
     const auto bucket = [&](size_t i) {
@@ -530,13 +321,11 @@ class RibbonBuilder : public AmqSetBuilder {
     ends_.assign((size_t{1} << bits) + 1, 0);
     for (size_t i = 0; i < count; i++) ends_[bucket(i) + 1]++;
     for (size_t i = 1; i < ends_.size(); i++) ends_[i] += ends_[i - 1];
-    sorted->resize(count);
-    for (size_t i = 0; i < count; i++) {
-      (*sorted)[ends_[bucket(i)]++] = hashes[i];
-    }
-    uint64_t* begin = sorted->data();
+    some_.resize(count);
+    for (size_t i = 0; i < count; i++) some_[ends_[bucket(i)]++] = hashes[i];
+    uint64_t* begin = some_.data();
     for (size_t i = 0; i + 1 < ends_.size(); i++) {
-      uint64_t* const end = sorted->data() + ends_[i];
+      uint64_t* const end = some_.data() + ends_[i];
       if (end - begin > 1) std::sort(begin, end);
       begin = end;
     }
@@ -544,25 +333,23 @@ class RibbonBuilder : public AmqSetBuilder {
 
   // Finds a seed with which the equations can be solved. If there is none,
   // smaller groups may have one.
-  bool Fit(const std::vector<uint64_t>& hashes, RibbonEquations* equations,
-           RibbonShard* shard) {
+  bool Fit(const std::vector<uint64_t>& hashes, RibbonShard* shard) {
     constexpr uint32_t kSeedsForGroups = 4;
-    for (;; shard->groups.bits--) {
+    for (;; shard->group_bits--) {
       const uint32_t seeds =
-          shard->groups.bits > 0 ? kSeedsForGroups : RibbonShard::kSeeds;
+          shard->group_bits > 0 ? kSeedsForGroups : RibbonShard::kSeeds;
       for (shard->seed = 0; shard->seed < seeds; shard->seed++) {
-        if (AddAll(hashes, *shard, equations)) return true;
+        if (AddAll(hashes, *shard)) return true;
       }
-      if (shard->groups.bits == 0) return false;
+      if (shard->group_bits == 0) return false;
     }
   }
 
   // Adds the equations of all hashes, which are sorted by their stripes before.
-  bool AddAll(const std::vector<uint64_t>& hashes, const RibbonShard& shard,
-              RibbonEquations* equations) {
+  bool AddAll(const std::vector<uint64_t>& hashes, const RibbonShard& shard) {
     const uint64_t slots = shard.blocks * kRibbonSlotsPerBlock;
-    equations->rows.resize(slots);
-    equations->results.resize(slots);
+    equations_.rows.resize(slots);
+    equations_.results.resize(slots);
     ends_.assign(slots / RibbonStripe::kSlots + 1, 0);
     stripes_.resize(hashes.size());
     sorted_.resize(hashes.size());
@@ -572,8 +359,8 @@ class RibbonBuilder : public AmqSetBuilder {
     uint32_t* const ends = ends_.data();
     uint64_t* const sorted = sorted_.data();
     for (size_t i = 0; i < count; i++) {
-      const uint64_t local = shard.groups.HashOf(hashes[i]);
-      const RibbonGroup group(local >> shard.groups.bits, shard.seed, starts);
+      const uint64_t local = shard.LocalHash(hashes[i]);
+      const RibbonGroup group(local >> shard.group_bits, shard.seed, starts);
       const uint64_t slot = group.start + shard.NeighbourOf(local);
       stripes[i] = static_cast<uint32_t>(slot / RibbonStripe::kSlots);
       ends[stripes[i] + 1]++;
@@ -584,11 +371,11 @@ class RibbonBuilder : public AmqSetBuilder {
     for (size_t i = 0; i < count; i++) {
       const size_t ahead = std::min(i + kAhead, count - 1);
       PREFETCH(&sorted[ends[stripes[ahead]]], 1, 3);
-      sorted[ends[stripes[i]]++] = shard.groups.HashOf(hashes[i]);
+      sorted[ends[stripes[i]]++] = shard.LocalHash(hashes[i]);
     }
     elimination_.Reset();
     return EliminateRibbon(sorted_.data(), shard, ends_.data(), &elimination_,
-                           equations);
+                           &equations_);
   }
 
   const AmqPlan plan_;
@@ -600,6 +387,7 @@ class RibbonBuilder : public AmqSetBuilder {
   std::vector<uint32_t> stripes_;  // of the hashes, in their own order
   std::vector<uint32_t> ends_;     // of the stripes in sorted_
   RibbonElimination elimination_;
+  RibbonEquations equations_;
 };
 
 AmqPlan Plan(uint64_t hashes, uint64_t bytes) {
@@ -653,8 +441,8 @@ bool IsSane(const AmqHeader& header) {
 
 }  // namespace
 
-NeighbourGroups LargestGroups(const std::vector<uint64_t>& hashes,
-                              unsigned bits, double most) {
+unsigned LargestGroups(const std::vector<uint64_t>& hashes, unsigned bits,
+                       double most) {
   // For each hash, its place in its group is summed up: groups of n hashes have
   // n (n + 1) / 2 altogether.
   uint64_t sums[kNeighbourBits + 1] = {};
@@ -673,7 +461,7 @@ NeighbourGroups LargestGroups(const std::vector<uint64_t>& hashes,
                          most * static_cast<double>(hashes.size())) {
     bits--;
   }
-  return {bits};
+  return bits;
 }
 
 const AmqType& RibbonAmqType() {

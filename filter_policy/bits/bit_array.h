@@ -181,25 +181,23 @@ class PackedArray {
 
 // ---- Rank and select ----
 
-// Read-only bit vectors that answer rank1 and select1 (SuRF paper, section
-// 2.6).
-
-// Answers rank1 in constant time: one look-up table entry of 32 bits for each
-// basic block of 512 bits, then a population count inside the block, which is
-// one cache line.
-class RankVector {
+// A read-only bit vector with a table behind its bits, for rank1 or select1
+// (SuRF paper, section 2.6). A Vector has Entries(bits, ones), the number of
+// the table's entries, and VisitEntries(words, bits, visit), which calls
+// visit(index, entry) for each, and returns the number of ones, or a larger one
+// than any if `visit` has returned false.
+template <class Vector>
+class TabledBits {
  public:
-  static constexpr uint64_t kBlockBits = 512;
-
-  // The size of a vector of `bits` bits. The vector begins with the bits;
-  // Complete writes the table after them.
-  static uint64_t Bytes(uint64_t bits) {
-    return BitArrayBytes(bits) + (Blocks(bits) * 4 + 7) / 8 * 8;
+  // The size of a vector of `bits` bits, `ones` of them set. The vector begins
+  // with the bits; Complete writes the table after them.
+  static uint64_t Bytes(uint64_t bits, uint64_t ones) {
+    return BitArrayBytes(bits) + (Vector::Entries(bits, ones) * 4 + 7) / 8 * 8;
   }
   static void Complete(char* vector, uint64_t bits) {
     char* const table = vector + BitArrayBytes(bits);
-    VisitBlocks(vector, bits, [table](uint64_t block, uint64_t ones) {
-      EncodeFixed32(table + 4 * block, static_cast<uint32_t>(ones));
+    Vector::VisitEntries(vector, bits, [table](uint64_t i, uint64_t entry) {
+      EncodeFixed32(table + 4 * i, static_cast<uint32_t>(entry));
       return true;
     });
   }
@@ -212,42 +210,20 @@ class RankVector {
     table_ = words + BitArrayBytes(size);
     size_ = size;
     ones_ = ones;
-    const uint64_t found =
-        VisitBlocks(words, size, [this](uint64_t block, uint64_t before) {
-          return DecodeFixed32(table_ + 4 * block) == before;
+    const uint64_t entries = Vector::Entries(size, ones);
+    const uint64_t found = Vector::VisitEntries(
+        words, size, [this, entries](uint64_t i, uint64_t entry) {
+          return i < entries && EntryAt(i) == entry;
         });
     return found == ones && TailIsZero(words_, size);
   }
 
   bool Get(uint64_t pos) const { return GetBit(words_, pos); }
 
-  // The number of set bits in [0, pos); pos may be the size.
-  uint64_t Rank(uint64_t pos) const {
-    if (pos == size_) return ones_;
-    const uint64_t block = pos / kBlockBits;
-    return DecodeFixed32(table_ + 4 * block) +
-           CountOnes(words_, block * kBlockBits, pos);
-  }
+ protected:
+  uint64_t EntryAt(uint64_t i) const { return DecodeFixed32(table_ + 4 * i); }
 
- private:
-  // Calls visit(block, ones before it) for each block. Returns the number of
-  // ones, or a larger one than any if `visit` has returned false.
-  template <typename Visit>
-  static uint64_t VisitBlocks(const char* words, uint64_t bits,
-                              const Visit& visit) {
-    constexpr uint64_t kBlockWords = kBlockBits / 64;
-    uint64_t ones = 0;
-    for (uint64_t word = 0; word < BitArrayBytes(bits) / 8; word++) {
-      if (word % kBlockWords == 0 && !visit(word / kBlockWords, ones)) {
-        return ~uint64_t{0};
-      }
-      ones += PopCount(LoadWord(words, word));
-    }
-    return ones;
-  }
-  static uint64_t Blocks(uint64_t bits) {
-    return (bits + kBlockBits - 1) / kBlockBits;
-  }
+  static constexpr uint64_t kRefused = ~uint64_t{0};
 
   const char* words_ = nullptr;
   const char* table_ = nullptr;
@@ -255,43 +231,47 @@ class RankVector {
   uint64_t ones_ = 0;
 };
 
+// Answers rank1 in constant time: one look-up table entry of 32 bits for each
+// basic block of 512 bits, then a population count inside the block, which is
+// one cache line.
+class RankVector : public TabledBits<RankVector> {
+ public:
+  // The number of set bits in [0, pos); pos may be the size.
+  uint64_t Rank(uint64_t pos) const {
+    if (pos == size_) return ones_;
+    const uint64_t block = pos / kBlockBits;
+    return EntryAt(block) + CountOnes(words_, block * kBlockBits, pos);
+  }
+
+  static uint64_t Entries(uint64_t bits, uint64_t /*ones*/) {
+    return (bits + kBlockBits - 1) / kBlockBits;
+  }
+  template <typename Visit>
+  static uint64_t VisitEntries(const char* words, uint64_t bits,
+                               const Visit& visit) {
+    constexpr uint64_t kBlockWords = kBlockBits / 64;
+    uint64_t ones = 0;
+    for (uint64_t word = 0; word < BitArrayBytes(bits) / 8; word++) {
+      if (word % kBlockWords == 0 && !visit(word / kBlockWords, ones)) {
+        return kRefused;
+      }
+      ones += PopCount(LoadWord(words, word));
+    }
+    return ones;
+  }
+
+ private:
+  static constexpr uint64_t kBlockBits = 512;
+};
+
 // Answers select1: the positions of every 64th set bit are stored, and the
 // words after the sample are counted.
-class SelectVector {
+class SelectVector : public TabledBits<SelectVector> {
  public:
-  static constexpr uint64_t kSampleRate = 64;
-
-  // The size of a vector of `bits` bits, `ones` of them set. The vector begins
-  // with the bits; Complete writes the samples after them.
-  static uint64_t Bytes(uint64_t bits, uint64_t ones) {
-    return BitArrayBytes(bits) + (Samples(ones) * 4 + 7) / 8 * 8;
-  }
-  static void Complete(char* vector, uint64_t bits) {
-    char* const samples = vector + BitArrayBytes(bits);
-    VisitSamples(vector, bits, [samples](uint64_t sample, uint64_t pos) {
-      EncodeFixed32(samples + 4 * sample, static_cast<uint32_t>(pos));
-      return true;
-    });
-  }
-
-  // Does what RankVector::Open does.
-  bool Open(const char* words, uint64_t size, uint64_t ones) {
-    words_ = words;
-    samples_ = words + BitArrayBytes(size);
-    size_ = size;
-    const uint64_t found =
-        VisitSamples(words, size, [&](uint64_t sample, uint64_t pos) {
-          return sample < Samples(ones) &&
-                 DecodeFixed32(samples_ + 4 * sample) == pos;
-        });
-    return found == ones && TailIsZero(words_, size);
-  }
-
   // The position of the set bit that has `rank` set bits before it.
   // REQUIRES: there is one
   uint64_t Select(uint64_t rank) const {
-    const uint64_t sample = DecodeFixed32(samples_ + 4 * (rank / kSampleRate));
-    return SelectFrom(words_, sample, rank % kSampleRate);
+    return SelectFrom(words_, EntryAt(rank / kSampleRate), rank % kSampleRate);
   }
 
   // The position of the first set bit after `pos`, or the size.
@@ -299,13 +279,11 @@ class SelectVector {
     return NextBit<true>(words_, size_, pos + 1);
   }
 
-  bool Get(uint64_t pos) const { return GetBit(words_, pos); }
-
- private:
-  // Calls visit(sample, position) for each set bit that is a sample. Returns
-  // what VisitBlocks does.
+  static uint64_t Entries(uint64_t /*bits*/, uint64_t ones) {
+    return (ones + kSampleRate - 1) / kSampleRate;
+  }
   template <typename Visit>
-  static uint64_t VisitSamples(const char* words, uint64_t bits,
+  static uint64_t VisitEntries(const char* words, uint64_t bits,
                                const Visit& visit) {
     uint64_t rank = 0;
     uint64_t sample = 0;
@@ -315,7 +293,7 @@ class SelectVector {
       if (sample * kSampleRate < end) {
         const auto in_word = static_cast<unsigned>(sample * kSampleRate - rank);
         if (!visit(sample, 64 * index + SelectInWord(word, in_word))) {
-          return ~uint64_t{0};
+          return kRefused;
         }
         sample++;
       }
@@ -323,13 +301,9 @@ class SelectVector {
     }
     return rank;
   }
-  static uint64_t Samples(uint64_t ones) {
-    return (ones + kSampleRate - 1) / kSampleRate;
-  }
 
-  const char* words_ = nullptr;
-  const char* samples_ = nullptr;
-  uint64_t size_ = 0;
+ private:
+  static constexpr uint64_t kSampleRate = 64;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

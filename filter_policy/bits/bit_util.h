@@ -119,17 +119,8 @@ inline unsigned SelectInWord(uint64_t word, unsigned rank) {
   return PortableSelectInWord(word, rank);
 }
 
-// The bits of `word` where `mask` has ones, moved together at the lowest bits.
-// Runs on any CPU.
-inline uint64_t PortableExtractBits(uint64_t word, uint64_t mask) {
-  uint64_t bits = 0;
-  for (unsigned i = 0; mask != 0; i++, mask &= mask - 1) {
-    bits |= (word >> __builtin_ctzll(mask) & 1) << i;
-  }
-  return bits;
-}
-
-// PortableExtractBits, as fast as this CPU can compute it.
+// The bits of `word` where `mask` has ones, moved together at the lowest bits,
+// as fast as this CPU can do that.
 inline uint64_t ExtractBits(uint64_t word, uint64_t mask) {
 #if defined(__x86_64__)
   if (__builtin_expect(kHasFastPdep, true)) {
@@ -137,7 +128,11 @@ inline uint64_t ExtractBits(uint64_t word, uint64_t mask) {
     return word;
   }
 #endif
-  return PortableExtractBits(word, mask);
+  uint64_t bits = 0;
+  for (unsigned i = 0; mask != 0; i++, mask &= mask - 1) {
+    bits |= (word >> __builtin_ctzll(mask) & 1) << i;
+  }
+  return bits;
 }
 
 // The position in [begin, end) of the first label that is at least `label`, or

@@ -20,24 +20,19 @@ std::string Fst::Describe() const {
   return text;
 }
 
+// Finds the levels one by one from the root. Their number must be the height,
+// they must hold all nodes, and end where the sections do. Then every edge
+// leads to a later node.
 std::vector<uint32_t> Fst::LevelStarts() const {
   std::vector<uint32_t> starts;
-  FindLevels(&starts);
-  return starts;
-}
-
-// Finds the levels one by one from the root, and stores where they begin. Their
-// number must be the height, they must hold all nodes, and end where the
-// sections do. Then every edge leads to a later node.
-bool Fst::FindLevels(std::vector<uint32_t>* starts) const {
   uint64_t begin = 0;  // the nodes of the level
   uint64_t end = 1;
   Node node = Root();
   for (uint32_t i = 0; i < header_.sections; i++) {
-    if (sections_[i].num_levels == 0) return false;
+    if (sections_[i].num_levels == 0) return {};
     for (uint32_t left = sections_[i].num_levels; left > 0; left--) {
-      if (begin >= end || end > sections_[i].end_node) return false;
-      starts->push_back(static_cast<uint32_t>(begin));
+      if (begin >= end || end > sections_[i].end_node) return {};
+      starts.push_back(static_cast<uint32_t>(begin));
       uint64_t next = header_.nodes;
       if (end < header_.nodes) {
         // The next level ends before the first child of the level after it.
@@ -47,9 +42,10 @@ bool Fst::FindLevels(std::vector<uint32_t>* starts) const {
       begin = end;
       end = next;
     }
-    if (begin != sections_[i].end_node) return false;
+    if (begin != sections_[i].end_node) return {};
   }
-  return begin == header_.nodes && starts->size() == header_.height;
+  if (begin != header_.nodes || starts.size() != header_.height) return {};
+  return starts;
 }
 
 Status Fst::OpenSections(Slice* input) {
@@ -93,9 +89,9 @@ Status Fst::OpenSections(Slice* input) {
       leaves != header_.leaves) {
     return Status::Corruption("trie: counts do not add up");
   }
-  std::vector<uint32_t> starts;
-  return FindLevels(&starts) ? Status::OK()
-                             : Status::Corruption("trie: levels do not add up");
+  return LevelStarts().empty()
+             ? Status::Corruption("trie: levels do not add up")
+             : Status::OK();
 }
 
 Status Fst::Open(Slice* input) {
@@ -145,12 +141,6 @@ inline void FstIterator::Descend() {
   valid_ = true;
 }
 
-inline void FstIterator::Reset() {
-  depth_ = 0;
-  prefix_of_target_ = false;
-  valid_ = false;
-}
-
 inline bool FstIterator::PassEdge() {
   for (; depth_ > 0; depth_--) {
     Cursor& top = cursors_[depth_ - 1];
@@ -159,21 +149,11 @@ inline bool FstIterator::PassEdge() {
   return false;
 }
 
-void FstIterator::SeekToFirst() {
-  Reset();
-  if (fst_->num_nodes() == 0) {
-    valid_ = fst_->num_leaves() > 0;
-    return;
-  }
-  Fst::Edge edge;
-  if (!fst_->First(fst_->Root(), &edge)) return;
-  Push(fst_->Root(), edge);
-  Descend();
-}
-
 template <typename Key>
 inline void FstIterator::SeekTo(const Key& target) {
-  Reset();
+  depth_ = 0;
+  prefix_of_target_ = false;
+  valid_ = false;
   if (fst_->num_nodes() == 0) {
     // The only key, if any, is the empty one.
     valid_ = fst_->num_leaves() > 0 && target.size() == 0;

@@ -116,7 +116,8 @@ class Fst {
   // The encodings in words, from the root downwards: "2 dense, 1 quotient(4)".
   std::string Describe() const;
 
-  // The number of the first node on each level.
+  // The number of the first node on each level. Empty if the levels contradict
+  // the headers, which Open refuses.
   std::vector<uint32_t> LevelStarts() const;
   const Alphabet& alphabet() const { return alphabet_; }
   // Returns true if the trie may be one of digits (key_code.h).
@@ -290,7 +291,6 @@ class Fst {
   }
 
   Status OpenSections(Slice* input);
-  bool FindLevels(std::vector<uint32_t>* starts) const;
 
   FstHeader header_;
   Alphabet alphabet_;
@@ -309,7 +309,7 @@ class FstIterator {
   FstIterator& operator=(const FstIterator&) = delete;
 
   bool Valid() const { return valid_; }
-  void SeekToFirst();
+  void SeekToFirst() { Seek(Slice()); }
 
   // Moves to the first leaf whose path is a prefix of `target`, or `target`
   // itself, or above it. In the first two cases IsPrefixOfTarget() is true, and
@@ -348,7 +348,6 @@ class FstIterator {
 
   template <typename Key>
   void SeekTo(const Key& target);
-  void Reset();
   void Push(const Fst::Node& node, const Fst::Edge& edge) {
     new (&cursors_[depth_++]) Cursor{node, edge};
   }

@@ -142,10 +142,11 @@ struct FstSectionLayout {
         (header.child_encoding == FstSectionHeader::kHasChildBits
              ? BitArrayBytes(header.edges)
              : PackedArray::Bytes(header.exceptions(), header.exception_bits));
-    run_marks = terminators +
-                (header.terminators == 0 ? 0 : RankVector::Bytes(header.nodes));
-    run_starts =
-        run_marks + (header.runs == 0 ? 0 : RankVector::Bytes(header.nodes));
+    const auto mark_bytes = [&header](uint64_t marked) {
+      return marked == 0 ? 0 : RankVector::Bytes(header.nodes, marked);
+    };
+    run_marks = terminators + mark_bytes(header.terminators);
+    run_starts = run_marks + mark_bytes(header.runs);
     run_codes =
         run_starts + (header.runs == 0
                           ? 0

@@ -328,8 +328,7 @@ using Numbers = std::vector<uint64_t>;
 
 uint64_t HashOf(uint64_t number) {
   const uint64_t last = number % kGroupSize;
-  return (NeighbourGroups::Mix(number / kGroupSize + 1) & ~(kGroupSize - 1)) |
-         last;
+  return (MixNeighbours(number / kGroupSize + 1) & ~(kGroupSize - 1)) | last;
 }
 
 // How stored numbers may lie.
@@ -504,12 +503,12 @@ TEST(NeighboursTest, CrowdedGroupsAreSmaller) {
     for (uint64_t i = 0; i < kGroupSize; i += uint64_t{1} << bits) {
       hashes.push_back(i);
     }
-    EXPECT_EQ(bits, LargestGroups(hashes, kNeighbourBits, 1).bits);
+    EXPECT_EQ(bits, LargestGroups(hashes, kNeighbourBits, 1));
     EXPECT_EQ(std::min(bits + 1, kNeighbourBits),
-              LargestGroups(hashes, kNeighbourBits, 2).bits);
-    EXPECT_EQ(std::min(bits, 2u), LargestGroups(hashes, 2, 1).bits);
+              LargestGroups(hashes, kNeighbourBits, 2));
+    EXPECT_EQ(std::min(bits, 2u), LargestGroups(hashes, 2, 1));
   }
-  EXPECT_EQ(kNeighbourBits, LargestGroups({}, kNeighbourBits, 1).bits);
+  EXPECT_EQ(kNeighbourBits, LargestGroups({}, kNeighbourBits, 1));
 }
 
 // Whatever the data say, no query for neighbours reads beyond them.

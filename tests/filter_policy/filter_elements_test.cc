@@ -90,7 +90,7 @@ void CompareWithTruth(RandomBits* bits) {
   }
 
   std::string vector(words, BitArrayBytes(size));
-  vector.resize(RankVector::Bytes(size) + kReadPadding);
+  vector.resize(RankVector::Bytes(size, ones) + kReadPadding);
   RankVector::Complete(vector.data(), size);
   RankVector rank;
   ASSERT_TRUE(rank.Open(vector.data(), size, ones));
