@@ -77,18 +77,19 @@ class HostileQueriesTest : public testing::Test {
   // DB of the same keys, do not: these depend on the hashes. (Queries that
   // share a prefix with a key are let through by both, and by any filter of
   // that design.)
-  Finds Collect(OneFileDB& mine, OneFileDB& other, const Case& c) {
+  Finds Collect(OneFileDB& mine, OneFileDB& other, const Case& c,
+                size_t wanted = kAttacks) {
     Finds finds;
     double tried = 0;
     double read = 0;
-    while (finds.attacks.size() < kAttacks && tried < 5'000'000) {
+    while (finds.attacks.size() < wanted && tried < 5'000'000) {
       tried++;
       Attack attack = Guess(c.range, c.near_bytes);
       if (!IsRead(mine, attack)) continue;
       read++;
       if (!IsRead(other, attack)) finds.attacks.push_back(std::move(attack));
     }
-    EXPECT_EQ(kAttacks, finds.attacks.size());
+    EXPECT_EQ(wanted, finds.attacks.size());
     finds.share = read / tried;
     finds.by_both = 1 - static_cast<double>(finds.attacks.size()) / read;
     return finds;
@@ -136,7 +137,8 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
       const WithSalt with_none(FilterSalt{});
       const auto mine = make("hostile_mine");
       const auto victim = make("hostile_victim");
-      without = ShareRead(*victim, Collect(*mine, *other, c).attacks);
+      // Filters of one salt are the same: a few finds tell that.
+      without = ShareRead(*victim, Collect(*mine, *other, c, 40).attacks);
     }
     // Outside of tests, the attacker does not know the salt.
     const WithSalt with_any(std::nullopt);
@@ -144,11 +146,9 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
     const auto mine = make("hostile_mine");
     const Finds finds = Collect(*mine, *other, c);
     // Several victims, each with a salt of its own: chance says little.
-    std::unique_ptr<OneFileDB> victim;
     double with = 0;
     for (int n = 0; n < kVictims; n++) {
-      victim.reset();
-      victim = make("hostile_victim");
+      const auto victim = make("hostile_victim");
       with += ShareRead(*victim, finds.attacks) / kVictims;
     }
     printf("%-24s %-7s %17.2f%% %21.1f%% %18.2f%%\n", c.policy,
@@ -161,12 +161,10 @@ TEST_F(HostileQueriesTest, FindsOfAnotherDBAreWorthNothing) {
     EXPECT_LT(with, finds.by_both + 4 * std::sqrt(0.25 / kAttacks));
 
     // A filter keeps its salt through everything that can happen to a file.
-    const std::vector<Attack> own = Collect(*victim, *other, c).attacks;
-    EXPECT_EQ(1.0, ShareRead(*victim, own));
-    victim->Open();
-    EXPECT_EQ(1.0, ShareRead(*victim, own));
-    ASSERT_NO_FATAL_FAILURE(victim->Restore());
-    EXPECT_EQ(1.0, ShareRead(*victim, own));
+    mine->Open();
+    EXPECT_EQ(1.0, ShareRead(*mine, finds.attacks));
+    ASSERT_NO_FATAL_FAILURE(mine->Restore());
+    EXPECT_EQ(1.0, ShareRead(*mine, finds.attacks));
   }
 }
 
@@ -199,7 +197,11 @@ TEST_F(HostileQueriesTest, FilesOfDifferentSaltsInOneDB) {
 
 namespace {
 
-constexpr size_t kQueries = 1'000'000;
+// With these, an attack that works recovers thousands of bits. What the pages
+// say is measured with more, and of the disabled tests, too.
+size_t NumQueries() {
+  return testing::GTEST_FLAG(also_run_disabled_tests) ? 1'000'000 : 500'000;
+}
 // Queries of RateOf for each key.
 constexpr int kRounds = 5;
 
@@ -274,7 +276,7 @@ class SiphoningTest : public testing::Test {
     const Keys keys = KeysOf(form, 4);
     db = MakeDB(form, filter, keys);
     const std::string design = db->Design();
-    PrefixSiphon siphon(form, keys.size(), near, kQueries, db.get());
+    PrefixSiphon siphon(form, keys.size(), near, NumQueries(), db.get());
     const Siphoned result = siphon.Run(keys);
     printf("%-36s %-7s %7.3f%% %7.3f%% %8zu %6zu %6.0f %5zu  %s\n", filter.name,
            form.name(), 100 * far, 100 * near, result.prefixes, result.right,
@@ -360,7 +362,7 @@ class SiphoningTest : public testing::Test {
 TEST_F(SiphoningTest, TriesGiveAwayPrefixes) {
   AttackEach({Policy("surf:0:0"), Policy("surf:0:8"),
               Taught("proteus:14, long scans", 3, false)},
-             /*least_bits=*/1000, kAnyBits, kQueries);
+             /*least_bits=*/1000, kAnyBits, NumQueries());
 }
 
 TEST_F(SiphoningTest, WholeKeysGiveAwayNothing) {
@@ -379,7 +381,7 @@ TEST_F(SiphoningTest, DISABLED_OtherFilters) {
               Policy("surf:0:0:8"), Policy("proteus:14"),
               Taught("proteus:14, short scans", 5, false),
               Taught("proteus:14, scans and near points", 2, true)},
-             /*least_bits=*/0, kAnyBits, kQueries);
+             /*least_bits=*/0, kAnyBits, NumQueries());
 }
 
 // With point_lookups_use_whole_keys=true, a point takes a read with the same
