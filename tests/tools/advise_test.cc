@@ -9,7 +9,6 @@
 #include <functional>
 
 #include "rocksdb/trace_reader_writer.h"
-#include "tests/own_folder.h"
 #include "tests/tools/tool_db.h"
 #include "tools/reads.h"
 
@@ -659,24 +658,24 @@ TEST_F(AdviseTest, PolicyForGets) {
     Seek(BigEndian(lo), BigEndian(lo + 1 + r->Uniform(1 << 12)));
   });
   // The least that a Get needs under any Proteus, with
-  // point_lookups_use_whole_keys=true or without.
-  const auto least = [&](bool for_gets, const Keys& more) {
-    double blocks = 100;
+  // point_lookups_use_whole_keys=true and without.
+  const auto least = [&](const Keys& more) {
+    std::pair<double, double> blocks = {100, 100};
     for (const Json& row : AdviceRows(more)) {
       if (row["row"] != "kind" || row["kind"] != "gets of absent keys")
         continue;
       const std::string policy = row["policy"];
-      const bool is_for_gets =
-          policy.find("point_lookups_use_whole_keys=true") != std::string::npos;
-      if (for_gets ? is_for_gets : policy[0] == 'p')
-        blocks = std::min(blocks, NumberIn(row, "blocks_per_op"));
+      const double needed = NumberIn(row, "blocks_per_op");
+      if (policy.find("point_lookups_use_whole_keys=true") != std::string::npos)
+        blocks.first = std::min(blocks.first, needed);
+      if (policy[0] == 'p') blocks.second = std::min(blocks.second, needed);
     }
     return blocks;
   };
-  const double usual = least(/*for_gets=*/false, {});
+  const auto [none, usual] = least({});
+  EXPECT_EQ(100, none);
   EXPECT_LT(usual, 1);
-  EXPECT_EQ(100, least(/*for_gets=*/true, {}));
-  EXPECT_LT(least(/*for_gets=*/true, {"--max_get_blocks=2"}), usual / 2);
+  EXPECT_LT(least({"--max_get_blocks=2"}).first, usual / 2);
 }
 
 // Without --policies, SuRF with prefix bits is among those that are tried, and
