@@ -12,7 +12,6 @@
 #include <random>
 #include <thread>
 
-#include "tests/own_folder.h"
 #include "tests/protean_db.h"
 #include "tests/set_iterator.h"
 

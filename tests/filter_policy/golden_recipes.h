@@ -10,18 +10,15 @@
 
 #pragma once
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "plugin/protean.h"
+#include "tests/dice.h"
 #include "tests/filter_blocks.h"
-#include "tests/lcg.h"
 #include "tests/with_salt.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -21,7 +21,6 @@
 #include <filesystem>
 
 #include "test_util/testharness.h"
-#include "tests/own_folder.h"
 #include "tests/table/differential/run.h"
 #include "tests/table/random_runs.h"
 

@@ -4,7 +4,6 @@
 
 #include <pty.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -12,7 +11,6 @@
 #include <sstream>
 
 #include "file/filename.h"
-#include "tests/own_folder.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

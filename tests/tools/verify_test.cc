@@ -6,10 +6,8 @@
 //  block cache, or left it, when half of the DB was written.
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <functional>
 
 #include "filter_policy/samples/query_file.h"
 #include "rocksdb/file_system.h"
