@@ -7,11 +7,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <vector>
 
 #include "rocksdb/slice.h"
 #include "tests/dice.h"

@@ -5,9 +5,6 @@
 
 #pragma once
 
-#include <string>
-#include <vector>
-
 #include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -7,8 +7,6 @@
 //  but writes the seeds there: TARGET/, with one file an input, and
 //  TARGET.dict, if the target has a dictionary.
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 

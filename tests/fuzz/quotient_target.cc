@@ -4,7 +4,6 @@
 //  changed as little as makes it consistent. Then it must hold the fingerprints
 //  that it says, and can be changed and saved again.
 
-#include <algorithm>
 #include <cstring>
 
 #include "sets/quotient/quotient_cursor.h"
