@@ -9,7 +9,6 @@
 
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/may_exist.h"
-#include "rocksdb/sst_file_writer.h"
 #include "rocksdb/utilities/checkpoint.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -5,9 +5,6 @@
 
 #include "filter_policy/proteus/model/cpfpr.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <set>
 
 #include "filter_policy/proteus/model/prefix_counts.h"

@@ -7,28 +7,17 @@
 //  one comes next. Filters that know alphabets against the truth; and what form
 //  a file's keys have.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/key_source.h"
 #include "filter_policy/bits/bit_array.h"
 #include "filter_policy/bits/checksum.h"
-#include "filter_policy/fst/key_code.h"
 #include "filter_policy/proteus/byte_alphabets.h"
-#include "filter_policy/proteus/key_store.h"
 #include "filter_policy/proteus/prior/key_form.h"
-#include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 #include "tests/filter_policy/spec_filter.h"
 #include "tests/filter_policy/surf_models.h"
-#include "tests/key_families.h"
-#include "util/crc32c.h"
-#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

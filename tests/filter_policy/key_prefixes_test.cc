@@ -5,17 +5,10 @@
 //  prefixes that are cut one by one; and the trie of prefixes of one length
 //  against a sorted list of them.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <map>
 
-#include "filter_policy/proteus/key_store.h"
 #include "filter_policy/proteus/uniform_trie.h"
-#include "filter_policy/range_filter.h"
-#include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
-#include "tests/key_families.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -178,18 +171,6 @@ TEST(KeyStoreTest, PartsAndKeysThatAreNotTaken) {
   // The first key of a part is the first one for its builder only.
   KeepingBuilder(&store).AddAll({"ca", "cb"});
   ExpectShared({"b", "c", "ca", "cb"}, store);
-}
-
-TEST(KeyStoreTest, VeryLongKeysAreCutOff) {
-  Keys keys;
-  Keys cut;
-  for (int i = 0; i < 1200; i++) {
-    std::string key(KeyStore::kMaxKeyBytes - 4, 'a');
-    key.replace(100, 9, NineDigits(i));
-    keys.push_back(key + (i % 2 == 0 ? "tail" : "tail and more"));
-    cut.push_back(key + "tail");
-  }
-  ExpectKeys(cut, Stored(keys));
 }
 
 TEST(KeyStoreTest, Memory) {

@@ -4,16 +4,8 @@
 
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "filter_policy/protean_filter_policy.h"
 #include "plugin/protean.h"
 #include "tests/filter_blocks.h"
-#include "tests/key_families.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
