@@ -10,7 +10,6 @@
 
 #include <filesystem>
 #include <random>
-#include <thread>
 
 #include "tests/protean_db.h"
 #include "tests/table/faults/fault_file_system.h"

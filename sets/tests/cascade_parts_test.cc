@@ -426,7 +426,7 @@ TEST_F(RunTest, FindsInOnePage) {
   }
 }
 
-// Flipped bits: cascade_targets.cc, with the corpus and mutants.
+// Flipped bits: set_targets.cc, with the corpus and mutants.
 TEST_F(RunTest, CutOffAnywhere) {
   std::mt19937_64 random(2);
   Write(RandomEntries(3000, kBits, kInserts, &random));

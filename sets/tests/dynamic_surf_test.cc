@@ -10,7 +10,6 @@
 #include <atomic>
 #include <filesystem>
 #include <random>
-#include <thread>
 
 #include "tests/protean_db.h"
 #include "tests/set_iterator.h"

@@ -86,8 +86,6 @@ class BuiltAmq {
   Amq amq_;
 };
 
-}  // namespace
-
 TEST(AmqTest, RateIsAsPlanned) {
   constexpr size_t kHashes = 20000;
   const Hashes hashes = RandomHashes(kHashes, 1);
@@ -311,8 +309,6 @@ TEST(AmqTest, DamagedHeaders) {
 }
 
 // ---- Neighbours ----
-
-namespace {
 
 constexpr uint64_t kGroupSize = 1 << kNeighbourBits;
 

@@ -14,7 +14,6 @@
 
 #include "rocksdb/advanced_cache.h"
 #include "tests/filter_policy/small_blocks.h"
-#include "tests/filter_policy/spec_filter.h"
 #include "tests/with_salt.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -171,8 +170,6 @@ Keys RandomKeys(size_t count, int size) {
                   [&](size_t) { return random.RandomBinaryString(size); });
 }
 
-}  // namespace
-
 TEST(FilterSaltTest, DrawsANumberForEachFileAndOneForTheProcess) {
   const WithSalt with(std::nullopt);
   std::vector<FilterSalt> drawn(400);
@@ -278,8 +275,6 @@ TEST(FilterSaltTest, HashesOfStrings) {
 }
 
 // ---- Digests ----
-
-namespace {
 
 constexpr size_t kMin = kMinRemembered;
 constexpr size_t kMax = kMaxRemembered;

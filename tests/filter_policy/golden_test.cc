@@ -2,27 +2,20 @@
 
 //  The filter blocks in golden/*.block, of SuRF, and golden_proteus/*.block
 //  were written once and freeze the file format
-//  (docs/internals/file_format.md). Blocks like these lie in the files of
-//  applications: every later reader must read them, and answer as it did.
+//  (docs/internals/file_format.md): every later reader must read them, and
+//  answer as it did. Each comes of a recipe (golden_recipes.h).
 //
-//  Each block comes of a recipe (golden_recipes.h). Two kinds of tests fail for
-//  two reasons:
+//  IsRead and CutShort fail if the reader no longer reads what was written,
+//  which is a bug. IsWritten fails if the builder writes other bytes for the
+//  same keys. If that is meant, the new block is added as `name.2.block`, then
+//  `name.3.block`: all of them must be read, and the last one is what is
+//  written today. A block that a release has written is never replaced or
+//  removed.
 //
-//    IsRead, CutShort     The reader no longer reads what was written. That is
-//                         a bug.
-//    IsWritten            The builder writes other bytes for the same keys than
-//                         it did. If that is meant (a better choice of the
-//                         encoding, say), the new block is added as
-//                         `name.2.block`, then `name.3.block`: all of them must
-//                         be read, and the last one is what is written today. A
-//                         block that a release has written is never replaced or
-//                         removed.
-//
-//  With the environment variable PROTEAN_WRITE_GOLDEN=1, the test writes blocks
-//  that do not exist yet: for new recipes, and for recipes whose newest block
-//  is not what the builder writes. It never overwrites a block. It also writes
-//  the answers of the blocks: golden_proteus/*.answers of new ones, and those
-//  of all SuRFs, golden_answers.txt, whose changes are reviewed.
+//  With PROTEAN_WRITE_GOLDEN=1 in the environment, the test writes blocks that
+//  do not exist yet, or are not what the builder writes, but over none; and the
+//  answers of blocks: golden_proteus/*.answers of new ones, and those of all
+//  SuRFs, golden_answers.txt, whose changes are reviewed.
 
 #include <sstream>
 

@@ -91,8 +91,6 @@ std::string NineDigits(int number) {
   return std::string(9 - digits.size(), '0') + digits;
 }
 
-}  // namespace
-
 TEST(KeyStoreTest, NumbersOfKeys) {
   for (const std::string& head : {std::string(), std::string(190, 'p')}) {
     for (int number : {0, 1, 2, 1023, 1024, 1025, 2048, 2049, 5000}) {
@@ -191,8 +189,6 @@ TEST(KeyStoreTest, Memory) {
 
 // ---- Counts of prefixes ----
 
-namespace {
-
 std::vector<KeyFamily> Families() {
   std::vector<KeyFamily> families = KeyFamilies(150, 21);
   Random rnd(22);
@@ -242,14 +238,6 @@ TEST(KeyStatisticsTest, CountsOfPrefixesAndSeries) {
       if (first > 200) first += 160;
     }
   }
-}
-
-TEST(KeyStatisticsTest, NoKeys) {
-  const KeyStore store;
-  const KeyStatistics none(store);
-  EXPECT_EQ(0u, none.num_keys());
-  EXPECT_EQ(0u, none.Prefixes(0));
-  EXPECT_EQ(0u, none.Prefixes(64));
 }
 
 // Keys that differ only after the last bits that are counted are distinct.

@@ -6,7 +6,6 @@
 //  nothing.
 
 #include <cmath>
-#include <thread>
 
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/open_families.h"

@@ -222,8 +222,6 @@ Keys AllFamilies() {
   return keys;
 }
 
-}  // namespace
-
 INSTANTIATE_TEST_SUITE_P(Forms, PartedFilterTest, testing::ValuesIn(kForms),
                          [](const auto& test) { return test.param.name; });
 
@@ -555,8 +553,6 @@ TEST_F(FilterUnitsTest, WrongNames) {
 }
 
 // ---- Estimates of sizes ----
-
-namespace {
 
 // A filter, and what was estimated before it was finished.
 struct Built {

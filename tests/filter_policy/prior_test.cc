@@ -10,7 +10,6 @@
 
 #include "db_bench_ext/workload.h"
 #include "tests/filter_policy/small_blocks.h"
-#include "tests/filter_policy/spec_filter.h"
 #include "tests/with_salt.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

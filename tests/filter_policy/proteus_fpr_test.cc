@@ -12,8 +12,7 @@
 #include "db_bench_ext/workload.h"
 #include "filter_policy/proteus/proteus.h"
 #include "tests/dice.h"
-#include "tests/filter_blocks.h"
-#include "tests/filter_policy/spec_filter.h"
+#include "tests/filter_policy/small_blocks.h"
 #include "util/bloom_impl.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

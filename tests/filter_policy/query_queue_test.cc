@@ -7,7 +7,6 @@
 #include "filter_policy/samples/query_queue.h"
 
 #include <atomic>
-#include <thread>
 
 #include "filter_policy/kept_memory.h"
 #include "filter_policy/proteus/design_memory.h"

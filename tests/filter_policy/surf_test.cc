@@ -245,8 +245,6 @@ INSTANTIATE_TEST_SUITE_P(Tries, SurfTest, testing::Bool(),
                            return trie.param ? "OverDigits" : "OverBytes";
                          });
 
-}  // namespace
-
 // All queries over a small space, for random sets of keys from it. The space of
 // the queries may have bytes that do not occur.
 TEST_P(SurfTest, ExhaustiveSmallSpaces) {
@@ -425,21 +423,6 @@ TEST(OneSurfTest, EncodingsOverAllLabels) {
   }
 }
 
-// No keys; the byte that also marks terminators; and keys that are shorter than
-// their real suffix, or end between longer ones.
-TEST(OneSurfTest, KeysThatHurt) {
-  for (const Keys& keys : {Keys(), Keys{"\xff"}, Keys{"ab"},
-                           Keys{"dh", "dhgpn", "dhi", "dhk", "dho"}}) {
-    Keys queries = AroundEach(keys);
-    queries.insert(queries.end(), {"", "\xff\xff", "aab", "ac", "bab", "dhn"});
-    for (const SurfSuffix& suffix : kSuffixes) {
-      SCOPED_TRACE(suffix.Describe());
-      ASSERT_NO_FATAL_FAILURE(
-          Compare(keys, queries, suffix, {}, /*coded=*/false));
-    }
-  }
-}
-
 TEST(OneSurfTest, VeryLongKeys) {
   const std::string prefix(100000, 'p');
   Compare({prefix + "a", prefix + "b", prefix + "bb"},
@@ -513,8 +496,6 @@ TEST(OneSurfTest, SizeOnRandomIntegers) {
 }
 
 // ---- Prefix bits ----
-
-namespace {
 
 constexpr FilterSalt kSalt = {/*file=*/91, /*process=*/0};
 

@@ -11,8 +11,7 @@
 #include "db_bench_ext/design_policy.h"
 #include "filter_policy/amq/amq.h"
 #include "rocksdb/convenience.h"
-#include "tests/filter_blocks.h"
-#include "tests/filter_policy/spec_filter.h"
+#include "tests/filter_policy/small_blocks.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

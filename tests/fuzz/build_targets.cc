@@ -5,7 +5,7 @@
 
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/block_contracts.h"
-#include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

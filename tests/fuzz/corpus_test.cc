@@ -7,7 +7,7 @@
 
 #include "rocksdb/env.h"
 #include "tests/filter_blocks.h"
-#include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -11,7 +11,7 @@
 #include <filesystem>
 
 #include "rocksdb/env.h"
-#include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

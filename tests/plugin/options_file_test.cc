@@ -39,8 +39,6 @@ class PoliciesInCodeTest : public OwnDBTest {
   }
 };
 
-}  // namespace
-
 TEST_F(PoliciesInCodeTest, EachOptionArrives) {
   const std::string seeds = path_ + ".seeds";
   ASSERT_OK(WriteStringToFile(Env::Default(), "", seeds));
@@ -139,8 +137,6 @@ TEST_F(PoliciesInCodeTest, BadOptionsAreRefused) {
 }
 
 // ---- OPTIONS files ----
-
-namespace {
 
 const std::string kExamples = PROTEAN_SOURCE_DIR "/docs/examples/";
 

@@ -12,7 +12,6 @@
 
 #include <atomic>
 #include <cstring>
-#include <thread>
 
 #include "plugin/refresh_filters.h"
 #include "tests/protean_db.h"

@@ -153,31 +153,6 @@ class AdviseTest : public OwnDBTest {
     return Rows(Advise(more));
   }
 
-  // Checks that a DB reads as many blocks as predicted: as it is, under the
-  // recommended policy, and under another one. With fewer reads, chance would
-  // decide: those that begin alike are false positives together.
-  void Check(const Keys& keys, const MakeRead& make, const std::string& other) {
-    constexpr int kReads = 40000;
-    OpenWith(keys);
-    const double as_it_is = Trace(kReads, make);
-    const std::vector<Json> rows = AdviceRows(
-        {"--save_samples=" + seeds_, "--policies=surf:0:4,proteus:8," + other});
-    ExpectNear(RowOf(rows, "policy", "as it is"), as_it_is);
-    const Json advice = RowOf(rows, "advice");
-    Records tables = {
-        {advice["policy"], advice["options"]},
-        {other, ProteanTableText(other == "proteus:12"
-                                     ? "{id=protean.Proteus;bits_per_key=12;"
-                                       "seed_file=" +
-                                           seeds_ + "}"
-                                     : other)}};
-    for (const auto& [policy, table] : tables) {
-      Recreate(table, keys);
-      RewriteAll();
-      ExpectNear(RowOf(rows, "policy", policy),
-                 BlocksPerRead(/*seed=*/2, kReads, make));
-    }
-  }
   void ExpectNear(const Json& row, double blocks) {
     const double promised = NumberIn(row, "blocks_per_op");
     EXPECT_NEAR(promised, blocks, 0.1 * blocks) << row.dump();
@@ -308,23 +283,8 @@ class FollowingAdviceTest : public AdviseTest {
 
 }  // namespace
 
-// Keys of sensor events: a time and a sensor (SuRF paper, section 6.3).
-TEST_F(AdviseTest, TimeSeries) {
-  Random64 random(1);
-  Keys keys;
-  uint64_t now = 1000000000;
-  for (int i = 0; i < 50000; i++) {
-    now += 1 + random.Uniform(200000);
-    keys.push_back(BigEndian(now) + BigEndian(random.Uniform(2000)));
-  }
-  const auto make = [&](Random64* r) {
-    const uint64_t begin = 1000000000 + r->Uniform(now - 1000000000);
-    const uint64_t width = r->Uniform(2) == 0 ? 0 : 1 + r->Uniform(50000);
-    Seek(BigEndian(begin), width == 0 ? "" : BigEndian(begin + width));
-  };
-  Check(keys, make, "proteus:12");
-}
-
+// A DB reads as many blocks as predicted: as it is, under the recommended
+// policy, and under others.
 TEST_F(AdviseTest, MixedReads) {
   const Keys keys = RandomNumbers(3, 50000);
   const auto make = [&](Random64* r) {
@@ -339,7 +299,28 @@ TEST_F(AdviseTest, MixedReads) {
     if (kind == 4) SeekForPrev(target, BigEndian(anywhere - (anywhere >> 20)));
     if (kind == 5) Seek(target, "");
   };
-  Check(keys, make, "bloomfilter:10");
+  // With fewer, chance would decide: reads that begin alike are false positives
+  // together.
+  constexpr int kReads = 40000;
+  OpenWith(keys);
+  const double as_it_is = Trace(kReads, make);
+  const std::vector<Json> rows =
+      AdviceRows({"--save_samples=" + seeds_,
+                  "--policies=surf:0:4,proteus:8,proteus:12,bloomfilter:10"});
+  ExpectNear(RowOf(rows, "policy", "as it is"), as_it_is);
+  const Json advice = RowOf(rows, "advice");
+  const Records tables = {
+      {advice["policy"], advice["options"]},
+      {"bloomfilter:10", ProteanTableText("bloomfilter:10")},
+      {"proteus:12",
+       ProteanTableText(
+           "{id=protean.Proteus;bits_per_key=12;seed_file=" + seeds_ + "}")}};
+  for (const auto& [policy, table] : tables) {
+    Recreate(table, keys);
+    RewriteAll();
+    ExpectNear(RowOf(rows, "policy", policy),
+               BlocksPerRead(/*seed=*/2, kReads, make));
+  }
 }
 
 TEST_F(FollowingAdviceTest, OfEachPolicy) {

@@ -46,8 +46,6 @@ class VerifyTest : public ToolDBTest {
   }
 };
 
-}  // namespace
-
 TEST_F(VerifyTest, FixesOnlyWhatIsWrong) {
   Fill();
   // There will be more files in level 0 than may stay there, so RocksDB would
@@ -385,8 +383,6 @@ TEST_F(VerifyTest, Timestamps) {
 }
 
 // ---- Filters in parts ----
-
-namespace {
 
 // Whether the files of the lower level have filters in parts, then those of the
 // upper level, and then the options of the DB.
