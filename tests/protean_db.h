@@ -62,8 +62,10 @@ Options NewDBOptions();
 std::shared_ptr<TableFactory> NewTable(const std::string& id,
                                        const std::string& options);
 
-// `options` with those of the text, such as "table_factory=ProteanTable". What
-// is unknown is an error.
+// What is unknown is an error.
+ConfigOptions StrictConfig();
+
+// `options` with those of the text, such as "table_factory=ProteanTable".
 Status AddOptions(const std::string& text, ColumnFamilyOptions* options);
 
 // The text of a ProteanTable with that filter policy.

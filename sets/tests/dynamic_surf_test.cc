@@ -105,7 +105,6 @@ TEST_F(DynamicSurfTest, EmptyAndBuilt) {
   EXPECT_FALSE(filter_->MayContain(key));
 }
 
-// Merges begin by themselves.
 TEST_F(DynamicSurfTest, MergesInTheBackground) {
   Build();
   for (uint64_t i = 0; i < 30000; i++) {

@@ -53,7 +53,6 @@ class BuiltAmq {
 
   const Amq* operator->() const { return &amq_; }
   const AmqPlan& plan() const { return plan_; }
-  // When it was built.
   bool took_neighbours() const { return took_neighbours_; }
   const std::string& header() const { return header_; }
   const std::string& data() const { return data_; }

@@ -208,7 +208,6 @@ TEST(MissCacheTest, ManyThreads) {
 
 // ---- Stretches of deletions ----
 
-// A version of a key.
 struct Entry {
   std::string key;
   bool is_deletion;

@@ -119,11 +119,8 @@ inline Keys PrefixChains(int chains = 40, int links = 15) {
 }
 
 inline Keys AllBytes() {
-  Keys keys;
-  for (int byte = 0; byte < 256; byte++) {
-    keys.push_back(std::string(1, static_cast<char>(byte)));
-  }
-  return keys;
+  return MakeKeys(
+      256, [](size_t byte) { return std::string(1, static_cast<char>(byte)); });
 }
 
 // Keys of two letters, whose codes have one bit.

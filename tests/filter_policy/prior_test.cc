@@ -93,7 +93,6 @@ TEST(PriorTest, AHandfulOfKeysGivesFewQueries) {
   }
 }
 
-// For any keys, a filter of the chosen design holds them all.
 TEST(PriorTest, DesignsHoldAllKeys) {
   for (const KeyFamily& family : HurtfulFamilies()) {
     SCOPED_TRACE(family.name);

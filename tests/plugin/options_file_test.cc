@@ -150,10 +150,8 @@ class OptionsFileTest : public OwnDBTest {
         ContentsOf(kExamples + name), std::regex("/data/"), path_ + ".");
     const std::string file = path_ + ".ini";
     ASSERT_OK(WriteStringToFile(Env::Default(), text, file));
-    ConfigOptions config;
-    config.ignore_unknown_options = false;
-    config.ignore_unsupported_options = false;
-    ASSERT_OK(LoadOptionsFromFile(config, file, &db_options_, &loaded_));
+    ASSERT_OK(
+        LoadOptionsFromFile(StrictConfig(), file, &db_options_, &loaded_));
   }
   // Opens the DB with the column families that were loaded.
   void Open() {

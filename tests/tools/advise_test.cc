@@ -122,7 +122,6 @@ class AdviseTest : public OwnDBTest {
         NewFileTraceWriter(Env::Default(), EnvOptions(), trace_, &writer));
     ASSERT_OK(db_->StartTrace(TraceOptions(), std::move(writer)));
   }
-  // Traces these reads.
   double Trace(int reads, const MakeRead& make) {
     StartTrace();
     const double blocks = BlocksPerRead(/*seed=*/1, reads, make);
@@ -235,7 +234,6 @@ class FollowingAdviceTest : public AdviseTest {
                 0.005 + 0.02 * open_seek);
     ExpectBits(rows);
   }
-  // Checks the bits per key of each level.
   void ExpectBits(const std::vector<Json>& rows) {
     const Json policy = RowOf(rows, "advice")["policy"];
     std::map<int, double> bits;
@@ -410,33 +408,6 @@ TEST_F(AdviseTest, PartOfTheFiles) {
     EXPECT_NEAR(expected, NumberIn(part, field), 0.3 * expected) << field;
   }
   EXPECT_NE(all, part);
-}
-
-// Filters can be compared for two prices of a false positive: of a block in the
-// block cache, and of a read of a disk.
-TEST_F(AdviseTest, TwoPrices) {
-  const Keys keys = RandomNumbers(5, 50000);
-  OpenWith(keys);
-  Trace(20000, [&](Random64* r) {
-    const uint64_t lo = r->Next();
-    Seek(BigEndian(lo), BigEndian(lo | 0xff));
-  });
-  const std::string policy =
-      "{id=protean.Proteus;bits_per_key=14;false_positive_cost_micros=";
-  std::vector<Json> rows;
-  for (const Json& row :
-       AdviceRows({"--policies=" + policy + "2}," + policy + "200}"})) {
-    if (row["row"] == "policy" && row["filter_bytes"] > 0) rows.push_back(row);
-  }
-  ASSERT_EQ(3u, rows.size());  // the first one is as it is
-  const double cheap = NumberIn(rows[1], "measured_fpr");
-  const double dear = NumberIn(rows[2], "measured_fpr");
-  EXPECT_GT(cheap, dear);
-  EXPECT_LT(cheap, dear + 0.02);
-  for (const size_t i : {1, 2}) {
-    EXPECT_GT(NumberIn(rows[i], "filter_ns_per_op"), 0);
-    EXPECT_LT(NumberIn(rows[i], "blocks_per_op"), 0.1);
-  }
 }
 
 // The files whose filters were built before the interruption have to do.

@@ -167,10 +167,9 @@ std::vector<SampleQuery> ToolDBTest::QueriesAboveKeys() {
 }
 
 void ToolDBTest::Encrypt() {
-  ConfigOptions strict;
-  strict.ignore_unsupported_options = false;
   Env* env = Env::Default();
-  ASSERT_OK(Env::CreateFromUri(strict, "", kEncryptingEnv, &env, &env_));
+  ASSERT_OK(
+      Env::CreateFromUri(StrictConfig(), "", kEncryptingEnv, &env, &env_));
   options_.env = env;
 }
 
