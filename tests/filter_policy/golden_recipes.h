@@ -44,13 +44,8 @@ inline Keys RandomIntegers(size_t count) {
 
 // Short keys, of which many are neighbors.
 inline Keys Counters(uint32_t count, uint32_t step) {
-  Keys keys;
-  for (uint32_t i = 0; i < count; i++) {
-    const uint32_t number = i * step;
-    keys.push_back({static_cast<char>(number >> 16),
-                    static_cast<char>(number >> 8), static_cast<char>(number)});
-  }
-  return keys;
+  return MakeKeys(count,
+                  [step](size_t i) { return BigEndian(i * step).substr(5); });
 }
 
 // Counters after a few bytes, which become the run of the root.

@@ -113,10 +113,9 @@ TEST(PriorTest, DesignsHoldAllKeys) {
 TEST(PriorTest, NoQueryCanBeMade) {
   Keys chain;
   for (int i = 1; i <= 1100; i++) chain.push_back(std::string(i, 'a'));
-  Keys same_head;
-  for (int i = 0; i < 200; i++) {
-    same_head.push_back(std::string(65536, 'x') + static_cast<char>(i));
-  }
+  const Keys same_head = MakeKeys(200, [](size_t i) {
+    return std::string(65536, 'x') + static_cast<char>(i);
+  });
   for (const char* spec : {"proteus:12", "prefixbloom:12", "prefixbloom2:12"}) {
     for (size_t length = 800; length <= chain.size(); length += 17) {
       std::shared_ptr<const FilterPolicy> policy;

@@ -259,10 +259,9 @@ TEST(ProteusTest, EveryDesignOnSmallSets) {
 // A search that ends at the trie's next prefix has skipped the rest of the
 // first.
 TEST(ProteusTest, LowerBoundsAmongNeighbours) {
-  Keys keys;
-  for (int i = 0; i < 100; i++) {
-    keys.push_back(std::string(1, '\0') + static_cast<char>(i) + "\x80\x01");
-  }
+  const Keys keys = MakeKeys(100, [](size_t i) {
+    return std::string(1, '\0') + static_cast<char>(i) + "\x80\x01";
+  });
   for (uint32_t bits : {24, 32}) {
     const OwnBlock block(
         BuildProteusBlock(keys, TrieAndSet(16, bits), kMoreThanEnoughBits));
