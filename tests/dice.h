@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  All random choices of a run, drawn from its seed: the same seed makes the
-//  same run.
+//  Random numbers that are the same on every platform: all choices of a run,
+//  drawn from its seed, and keys of golden blocks.
 
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
+#include <string>
 #include <vector>
 
 #include "rocksdb/rocksdb_namespace.h"
@@ -38,6 +39,33 @@ class Dice {
   template <typename T>
   const T& In(const std::vector<T>& choices) {
     return choices[Below(choices.size())];
+  }
+
+ private:
+  uint64_t state_;
+};
+
+// Knuth's linear congruential generator, its upper bits: what golden blocks
+// hold must not change with a library.
+class Lcg {
+ public:
+  explicit Lcg(uint64_t seed) : state_(seed) { Next(1); }
+
+  // A number below `end`.
+  uint64_t Next(uint64_t end) {
+    state_ = state_ * 6364136223846793005 + 1442695040888963407;
+    return (state_ >> 33) % end;
+  }
+  std::string Bytes(size_t length) {
+    std::string bytes(length, '\0');
+    for (char& c : bytes) c = static_cast<char>(Next(256));
+    return bytes;
+  }
+  // A word of `least` to `most` letters out of `letters`.
+  std::string Word(const std::string& letters, size_t least, size_t most) {
+    std::string word(least + Next(most - least + 1), '\0');
+    for (char& c : word) c = letters[Next(letters.size())];
+    return word;
   }
 
  private:

@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Filter blocks for tests: built by a policy or from a trie of any encoding,
-//  and damaged.
+//  and damaged. Tests need not include what this header includes.
 
 #pragma once
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "filter_policy/parted_filter.h"
 #include "filter_policy/protean_filter_policy.h"

@@ -108,4 +108,22 @@ class GuardedBlock {
   const Slice slice_;
 };
 
+// Under sanitizers, tests of damage take many times as long: they try every Nth
+// damage there, if the variable PROTEAN_DAMAGE_STRIDE is N.
+class DamageStride {
+ public:
+  // Whether the next damage is to be tried.
+  bool TryNext() { return count_++ % stride_ == 0; }
+  int stride() const { return stride_; }
+
+ private:
+  static int Chosen() {
+    const char* const chosen = getenv("PROTEAN_DAMAGE_STRIDE");
+    return chosen == nullptr || atoi(chosen) < 1 ? 1 : atoi(chosen);
+  }
+
+  const int stride_ = Chosen();
+  int count_ = 0;
+};
+
 }  // namespace ROCKSDB_NAMESPACE::protean

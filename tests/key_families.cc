@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 namespace ROCKSDB_NAMESPACE::protean {
 
 std::string FinishPayload(RangeFilterBuilder* builder) {

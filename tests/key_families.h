@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "filter_policy/proteus/prefix_hash.h"
@@ -107,6 +108,14 @@ inline uint64_t KeysIn(const Keys& keys, const std::string& lo,
                        ? std::upper_bound(keys.begin(), keys.end(), hi)
                        : std::lower_bound(keys.begin(), keys.end(), hi);
   return first < end ? static_cast<uint64_t>(end - first) : 0;
+}
+
+// Calls `act` with 0, 1, up to `count` - 1, each in a thread, at the same time.
+template <typename Act>
+void InThreads(size_t count, const Act& act) {
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < count; i++) threads.emplace_back(act, i);
+  for (std::thread& thread : threads) thread.join();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

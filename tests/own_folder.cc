@@ -5,18 +5,16 @@
 //  where the folder is made. A test that crashes leaves the folder. A test may
 //  also have thousands of files open.
 
-#include "tests/own_folder.h"
-
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <string>
 #include <system_error>
+
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -9,7 +9,6 @@
 
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/may_exist.h"
-#include "rocksdb/sst_file_writer.h"
 #include "rocksdb/utilities/checkpoint.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -50,11 +49,16 @@ std::shared_ptr<TableFactory> NewTable(const std::string& id,
   return factory;
 }
 
-Status AddOptions(const std::string& text, ColumnFamilyOptions* options) {
+ConfigOptions StrictConfig() {
   ConfigOptions strict;
   strict.ignore_unknown_options = false;
   strict.ignore_unsupported_options = false;
-  return GetColumnFamilyOptionsFromString(strict, *options, text, options);
+  return strict;
+}
+
+Status AddOptions(const std::string& text, ColumnFamilyOptions* options) {
+  return GetColumnFamilyOptionsFromString(StrictConfig(), *options, text,
+                                          options);
 }
 
 std::string ProteanTableText(const std::string& policy) {
@@ -364,10 +368,7 @@ void OwnDB::Destroy() {
 Options OwnDB::OptionsOnDisk() const {
   DBOptions db_options;
   std::vector<ColumnFamilyDescriptor> families;
-  ConfigOptions strict;
-  strict.ignore_unknown_options = false;
-  strict.ignore_unsupported_options = false;
-  EXPECT_OK(LoadLatestOptions(strict, path_, &db_options, &families));
+  EXPECT_OK(LoadLatestOptions(StrictConfig(), path_, &db_options, &families));
   EXPECT_FALSE(families.empty());
   return families.empty() ? Options()
                           : Options(db_options, families[0].options);

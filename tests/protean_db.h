@@ -9,15 +9,12 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "plugin/filter_statistics.h"
 #include "plugin/protean.h"
@@ -39,7 +36,6 @@
 #include "test_util/testharness.h"
 #include "tests/key_families.h"
 #include "util/coding.h"
-#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -66,8 +62,10 @@ Options NewDBOptions();
 std::shared_ptr<TableFactory> NewTable(const std::string& id,
                                        const std::string& options);
 
-// `options` with those of the text, such as "table_factory=ProteanTable". What
-// is unknown is an error.
+// What is unknown is an error.
+ConfigOptions StrictConfig();
+
+// `options` with those of the text, such as "table_factory=ProteanTable".
 Status AddOptions(const std::string& text, ColumnFamilyOptions* options);
 
 // The text of a ProteanTable with that filter policy.
@@ -166,6 +164,11 @@ class Event {
 std::vector<LiveFileMetaData> FilesOf(DB* db);
 TablePropertiesCollection PropertiesOf(DB* db,
                                        ColumnFamilyHandle* family = nullptr);
+
+// Makes the test's temporary folder anew, without what is in it: in memory,
+// unless TEST_TMPDIR was set when the program began, or /dev/shm is missing or
+// has less than 1 GB free. For tests that make many databases.
+void PutOwnFolderInMemory();
 
 std::string PathOf(const LiveFileMetaData& file);
 // What a file contains, which must be there.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fuzzes what reads bytes and text that may be damaged, and what builds filters: one target after the other.
-# tests/fuzz/fuzz_targets.h describes the targets, docs/results/torture.md their results.
+# tests/fuzz/fuzz_input.h describes the targets, docs/results/torture.md their results.
 #
 #   scripts/check.sh fuzz [--minutes=N] [--target=NAME]... [--jobs=N] [--sanitizer=address|none] [--source=DIR]
 #

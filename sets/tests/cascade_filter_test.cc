@@ -10,9 +10,7 @@
 
 #include <filesystem>
 #include <random>
-#include <thread>
 
-#include "tests/own_folder.h"
 #include "tests/protean_db.h"
 #include "tests/table/faults/fault_file_system.h"
 

@@ -6,14 +6,10 @@
 //  when the filter is opened again, and deletions that it had acknowledged stay
 //  deletions.
 
-#include <gtest/gtest.h>
-
-#include <filesystem>
 #include <random>
 
 #include "sets/experimental/cascade_filter.h"
-#include "test_util/testharness.h"
-#include "tests/own_folder.h"
+#include "tests/protean_db.h"
 #include "tests/table/faults/fault_file_system.h"
 #include "tests/table/faults/killed_process.h"
 

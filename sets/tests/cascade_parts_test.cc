@@ -426,6 +426,7 @@ TEST_F(RunTest, FindsInOnePage) {
   }
 }
 
+// Flipped bits: set_targets.cc, with the corpus and mutants.
 TEST_F(RunTest, CutOffAnywhere) {
   std::mt19937_64 random(2);
   Write(RandomEntries(3000, kBits, kInserts, &random));
@@ -439,37 +440,6 @@ TEST_F(RunTest, CutOffAnywhere) {
   EXPECT_OK(Open(&run));
   EXPECT_TRUE(
       FlashRun::Open(files_, path_, 1, kId + 1, nullptr, &run).IsCorruption());
-}
-
-// A flipped bit is noticed when its page is read; after the last page, when the
-// run is opened.
-TEST_F(RunTest, FlippedBits) {
-  std::mt19937_64 random(3);
-  const Entries entries = RandomEntries(3000, kBits, kInserts, &random);
-  Write(entries);
-  std::string contents = ContentsOf(path_);
-  for (size_t at = 0; at < contents.size(); at += 97) {
-    contents[at] ^= 4;
-    Replace(contents);
-    contents[at] ^= 4;
-    std::shared_ptr<FlashRun> run;
-    const Status s = Open(&run);
-    EXPECT_TRUE(s.ok() || s.IsCorruption());
-    if (!s.ok()) continue;
-    RunReadCounts counts;
-    // A page is whole or not, so that some of its fingerprints are enough.
-    for (size_t i = 0; i < entries.size(); i += 5) {
-      Entry found;
-      EXPECT_NE(FlashRun::Found::kNothing,
-                run->Find(entries[i].fingerprint, &counts, &found));
-    }
-    Entries read(entries.size());
-    const auto stream = run->NewStream();
-    while (stream->Read(read.data(), read.size()) > 0) {
-    }
-    EXPECT_EQ(counts.unreadable_pages > 0, stream->status().IsCorruption());
-    EXPECT_EQ(counts.unreadable_pages > 0, run->is_damaged());
-  }
 }
 
 }  // namespace

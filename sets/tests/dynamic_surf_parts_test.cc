@@ -5,8 +5,6 @@
 //  long random ones over difficult keys. Merges are cut in two, so that inserts
 //  and deletes come between their beginning and their end, and some fail.
 
-#include <gtest/gtest.h>
-
 #include <map>
 #include <random>
 
@@ -16,8 +14,6 @@
 #include "sets/dynamic_surf/surf_rebuilder.h"
 #include "tests/filter_blocks.h"
 #include "tests/set_iterator.h"
-#include "util/coding.h"
-#include "util/crc32c.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -10,9 +10,7 @@
 #include <atomic>
 #include <filesystem>
 #include <random>
-#include <thread>
 
-#include "tests/own_folder.h"
 #include "tests/protean_db.h"
 #include "tests/set_iterator.h"
 
@@ -107,7 +105,6 @@ TEST_F(DynamicSurfTest, EmptyAndBuilt) {
   EXPECT_FALSE(filter_->MayContain(key));
 }
 
-// Merges begin by themselves.
 TEST_F(DynamicSurfTest, MergesInTheBackground) {
   Build();
   for (uint64_t i = 0; i < 30000; i++) {

@@ -9,27 +9,17 @@
 
 #include "sets/experimental/quotient_filter.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <functional>
 #include <map>
-#include <memory>
 #include <numeric>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "sets/quotient/quotient_appender.h"
 #include "sets/quotient/quotient_cursor.h"
 #include "sets/quotient/quotient_merge.h"
 #include "sets/quotient/quotient_multiset.h"
 #include "sets/quotient/saved_quotient.h"
-#include "test_util/testharness.h"
-#include "tests/damage_stride.h"
 #include "tests/filter_blocks.h"
-#include "util/crc32c.h"
-#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

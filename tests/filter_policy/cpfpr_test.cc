@@ -5,9 +5,6 @@
 
 #include "filter_policy/proteus/model/cpfpr.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <set>
 
 #include "filter_policy/proteus/model/prefix_counts.h"
@@ -32,13 +29,11 @@ struct Modeled {
               with_prior ? MakePrior(store, statistics, 0, false)
                          : std::vector<LocatedQuery>()) {}
 
-  // The bytes of the trie of a design.
   uint64_t TrieBytes(const ProteusDesign& design, uint64_t bytes) const {
     return design.trie_bits() == 0
                ? 0
                : statistics.SizeOfTrie(design.trie_bits(), bytes).bytes;
   }
-  // The rate that the model predicts for a design.
   double RateOf(const ProteusDesign& design, uint64_t bytes) const {
     return model.Evaluate(design, bytes, TrieBytes(design, bytes));
   }
@@ -277,7 +272,6 @@ TEST(CpfprTest, SamplesThatCount) {
   EXPECT_TRUE(Modeled({}, {{"a", "b", true}}).model.queries().empty());
 }
 
-// Every sample counts once, in any order.
 TEST(CpfprTest, OrderOfSamples) {
   Random rnd(33);
   const Keys keys = KeyFamilies(300, 33)[3].keys;
@@ -507,7 +501,6 @@ TEST(CpfprTest, PriceOfAFalsePositive) {
   EXPECT_GT(cheaper, 0);
 }
 
-// What queries ask of the sets of designs.
 TEST(CpfprTest, CountTests) {
   constexpr uint64_t kNeighbors = 64;
   for (const Case& c : CasesOfNumbers()) {

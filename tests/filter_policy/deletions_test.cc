@@ -5,20 +5,15 @@
 //  of ranges, which finds, replaces and forgets them. The cache of misses: its
 //  answers are true for any keys, and for any number of threads.
 
-#include <gtest/gtest.h>
-
 #include <map>
 #include <set>
 #include <sstream>
-#include <string>
-#include <thread>
-#include <vector>
 
 #include "filter_policy/deletion_stretches.h"
 #include "filter_policy/open_db/dead_ranges.h"
 #include "filter_policy/open_db/miss_cache.h"
+#include "tests/dice.h"
 #include "tests/filter_blocks.h"
-#include "tests/lcg.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -197,27 +192,22 @@ TEST(MissCacheTest, NeverDeniesAKey) {
 // A look-up finds one of the gaps that were stored, never a mixture of two.
 TEST(MissCacheTest, ManyThreads) {
   MissCache misses(1);
-  std::vector<std::thread> threads;
   std::atomic<uint64_t> wrong{0};
-  for (uint64_t thread = 0; thread < 4; thread++) {
-    threads.emplace_back([&, thread] {
-      for (uint64_t i = 0; i < 50000; i++) {
-        const std::string body(1 + i % 40, static_cast<char>('a' + i % 7));
-        misses.Add(i % 3, body, body + body.substr(0, 1));
-        std::string end;
-        if (misses.Find((i + thread) % 3, body, &end)) {
-          wrong += end.find_first_not_of(body[0]) != std::string::npos;
-        }
+  InThreads(4, [&](size_t thread) {
+    for (uint64_t i = 0; i < 50000; i++) {
+      const std::string body(1 + i % 40, static_cast<char>('a' + i % 7));
+      misses.Add(i % 3, body, body + body.substr(0, 1));
+      std::string end;
+      if (misses.Find((i + thread) % 3, body, &end)) {
+        wrong += end.find_first_not_of(body[0]) != std::string::npos;
       }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+    }
+  });
   EXPECT_EQ(0u, wrong);
 }
 
 // ---- Stretches of deletions ----
 
-// A version of a key.
 struct Entry {
   std::string key;
   bool is_deletion;

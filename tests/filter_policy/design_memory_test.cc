@@ -5,8 +5,6 @@
 
 #include "filter_policy/proteus/design_memory.h"
 
-#include <thread>
-
 #include "db_bench_ext/query_source.h"
 #include "filter_policy/proteus/prior/prior.h"
 #include "tests/filter_blocks.h"
@@ -338,16 +336,12 @@ TEST(DesignMemoriesTest, TreesAndSearches) {
 // Flushes and compactions run in parallel.
 TEST_F(DesignMemoryTest, FilesAreWrittenInParallel) {
   const Keys keys = KeysOf(1, 1000);
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; i++) {
-    threads.emplace_back([&] {
-      for (int j = 0; j < 10; j++) {
-        const OwnBlock block(BuildProteusBlock(keys, settings_, {}));
-        EXPECT_TRUE(block->KeyMayMatch(keys[0]));
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  InThreads(4, [&](size_t) {
+    for (int i = 0; i < 10; i++) {
+      const OwnBlock block(BuildProteusBlock(keys, settings_, {}));
+      EXPECT_TRUE(block->KeyMayMatch(keys[0]));
+    }
+  });
   EXPECT_EQ(1u, settings_.memory->Designs().size());
 }
 

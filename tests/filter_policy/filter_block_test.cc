@@ -9,19 +9,11 @@
 //  through are nothing to another filter of the same keys. A digest that is
 //  reused from an earlier call is always that of the bytes of the current call.
 
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <set>
-#include <thread>
 
-#include "filter_policy/bits/checksum.h"
-#include "filter_policy/parted_filter.h"
-#include "filter_policy/proteus/prefix_hash.h"
 #include "rocksdb/advanced_cache.h"
-#include "test_util/testharness.h"
 #include "tests/filter_policy/small_blocks.h"
-#include "tests/filter_policy/spec_filter.h"
 #include "tests/with_salt.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -51,25 +43,6 @@ TEST(FilterBlockTest, NoTrieOfKeysThatDifferLate) {
   EXPECT_TRUE(FilterBlock(BuildBlock(pairs)).CanFilter());
 }
 
-TEST(FilterBlockTest, NoKeys) {
-  const OwnBlock block(BuildBlock({}));
-  EXPECT_EQ(0u, block->header().num_keys);
-  EXPECT_FALSE(block->KeyMayMatch(""));
-  EXPECT_FALSE(block->RangeMayMatch("", "\xff", true));
-  EXPECT_FALSE(block->PrefixMayMatch("a"));
-  EXPECT_FALSE(block->HasKeyAtOrAbove(""));
-  EXPECT_FALSE(block->HasKeyBelow("\xff"));
-}
-
-// RocksDB adds a user key once for each of its versions.
-TEST(FilterBlockTest, DuplicatesCountOnce) {
-  const std::string once = BuildBlock({"", "a", "ab", "b"});
-  const std::string twice =
-      BuildBlock({"", "", "a", "ab", "ab", "ab", "b", "b"});
-  EXPECT_EQ(Hex(once), Hex(twice));
-  EXPECT_EQ(4u, FilterBlock(twice).header().num_keys);
-}
-
 // ---- Prefixes ----
 
 // Whole keys and prefixes come through the same function, unmarked.
@@ -94,14 +67,6 @@ TEST(FilterBlockTest, OtherPrefixesAreUnknown) {
   EXPECT_TRUE(block.PrefixMayMatch("anything"));
   ExpectReaderFinds(bytes, {"key1", "key2", "not a prefix of the key"});
   EXPECT_FALSE(block.RangeMayMatch("a", "b", true)) << "ranges still work";
-}
-
-TEST(FilterBlockTest, PrefixesOfFfBytes) {
-  const OwnBlock block(BuildBlock({"a", "\xff\xff", "\xff\xff\xff z"}));
-  EXPECT_TRUE(block->PrefixMayMatch(""));
-  EXPECT_TRUE(block->PrefixMayMatch("\xff"));
-  EXPECT_TRUE(block->PrefixMayMatch("\xff\xff\xff"));
-  EXPECT_FALSE(block->PrefixMayMatch("b\xff\xff"));
 }
 
 // ---- The builder ----
@@ -165,25 +130,21 @@ TEST_P(SharedFilterTest, QuestionsShareNoState) {
     const Keys& keys = family.keys;
     const MemoryFilter filter = FilterOf(GetParam(), keys);
     const FilterBlock& block = *filter.block();
-    std::vector<std::thread> threads;
     std::atomic<int> failures{0};
-    for (size_t thread = 0; thread < 4; thread++) {
-      threads.emplace_back([&, thread] {
-        for (size_t i = thread / 2; i < keys.size(); i += 2) {
-          const Slice key = keys[i];
-          std::string bound;
-          RangeCount count;
-          const bool right =
-              block.KeyMayMatch(key) && block.PrefixMayMatch(key) &&
-              block.RangeMayMatch(key, key, /*hi_inclusive=*/true) &&
-              block.LowerBound(key, &bound) && key.compare(bound) == 0 &&
-              (!block.CountRange(key, key, /*hi_inclusive=*/true, &count) ||
-               count.count == 1);
-          if (!right) failures++;
-        }
-      });
-    }
-    for (std::thread& thread : threads) thread.join();
+    InThreads(4, [&](size_t thread) {
+      for (size_t i = thread / 2; i < keys.size(); i += 2) {
+        const Slice key = keys[i];
+        std::string bound;
+        RangeCount count;
+        const bool right =
+            block.KeyMayMatch(key) && block.PrefixMayMatch(key) &&
+            block.RangeMayMatch(key, key, /*hi_inclusive=*/true) &&
+            block.LowerBound(key, &bound) && key.compare(bound) == 0 &&
+            (!block.CountRange(key, key, /*hi_inclusive=*/true, &count) ||
+             count.count == 1);
+        if (!right) failures++;
+      }
+    });
     EXPECT_EQ(0, failures);
   }
 }
@@ -209,20 +170,14 @@ Keys RandomKeys(size_t count, int size) {
                   [&](size_t) { return random.RandomBinaryString(size); });
 }
 
-}  // namespace
-
 TEST(FilterSaltTest, DrawsANumberForEachFileAndOneForTheProcess) {
   const WithSalt with(std::nullopt);
   std::vector<FilterSalt> drawn(400);
-  std::vector<std::thread> threads;
-  for (size_t t = 0; t < 4; t++) {
-    threads.emplace_back([&drawn, t] {
-      for (size_t i = t; i < drawn.size(); i += 4) {
-        drawn[i] = FilterSalt::Draw();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+  InThreads(4, [&drawn](size_t thread) {
+    for (size_t i = thread; i < drawn.size(); i += 4) {
+      drawn[i] = FilterSalt::Draw();
+    }
+  });
   std::set<uint64_t> files;
   for (const FilterSalt& salt : drawn) {
     EXPECT_NE(0u, salt.file);
@@ -320,8 +275,6 @@ TEST(FilterSaltTest, HashesOfStrings) {
 }
 
 // ---- Digests ----
-
-namespace {
 
 constexpr size_t kMin = kMinRemembered;
 constexpr size_t kMax = kMaxRemembered;
@@ -457,8 +410,8 @@ TEST(PrefixHashTest, OwnBytes) {
 // whole or in part, for some processes. It is long enough to enter the idle
 // state and to leave it.
 TEST(PrefixHashTest, AnySequenceOnAnyThread) {
-  const auto run = [](uint32_t seed) {
-    Random rnd(seed);
+  InThreads(4, [](size_t thread) {
+    Random rnd(static_cast<uint32_t>(thread + 1));
     std::vector<std::string> heads;
     for (size_t size : kSizes) {
       for (char last : {'a', 'b', 'c'}) {
@@ -479,10 +432,7 @@ TEST(PrefixHashTest, AnySequenceOnAnyThread) {
                    rnd.OneIn(20) ? 8 + rnd.Uniform(30) : 7);
       }
     }
-  };
-  std::vector<std::thread> threads;
-  for (uint32_t seed = 1; seed <= 4; seed++) threads.emplace_back(run, seed);
-  for (std::thread& thread : threads) thread.join();
+  });
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -4,20 +4,10 @@
 //  checks, keep what every opened block promises
 //  (tests/fuzz/block_contracts.h). Nothing outside of them is read.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <functional>
-#include <optional>
-#include <set>
-
-#include "test_util/testharness.h"
-#include "tests/damage_stride.h"
 #include "tests/filter_policy/golden_recipes.h"
 #include "tests/filter_policy/small_blocks.h"
 #include "tests/fuzz/block_contracts.h"
 #include "tests/fuzz/block_layout.h"
-#include "tests/guarded_block.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

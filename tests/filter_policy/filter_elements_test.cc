@@ -7,28 +7,16 @@
 //  one comes next. Filters that know alphabets against the truth; and what form
 //  a file's keys have.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include "db_bench_ext/key_arithmetic.h"
 #include "db_bench_ext/key_source.h"
 #include "filter_policy/bits/bit_array.h"
 #include "filter_policy/bits/checksum.h"
-#include "filter_policy/fst/key_code.h"
 #include "filter_policy/proteus/byte_alphabets.h"
-#include "filter_policy/proteus/key_store.h"
 #include "filter_policy/proteus/prior/key_form.h"
-#include "test_util/testharness.h"
-#include "tests/filter_blocks.h"
-#include "tests/filter_policy/spec_filter.h"
+#include "tests/filter_policy/small_blocks.h"
 #include "tests/filter_policy/surf_models.h"
-#include "tests/key_families.h"
-#include "util/crc32c.h"
-#include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -107,8 +95,6 @@ void CompareWithTruth(RandomBits* bits) {
     ASSERT_EQ(SelectFrom(words, 0, i), select.Select(i));
   }
 }
-
-}  // namespace
 
 TEST(BitsTest, Arrays) {
   Random rnd(11);
@@ -204,8 +190,6 @@ TEST(BitsTest, NumbersOfAnyWidth) {
 
 // ---- Codes of keys ----
 
-namespace {
-
 // The least cost of codes for the weights in [begin, end): of up to `trees`
 // trees with up to four children a node, whose leaves keep their order. By
 // trying everything.
@@ -245,8 +229,6 @@ void ExpectAlphabetic(const std::vector<uint16_t>& entries) {
     last = digits;
   }
 }
-
-}  // namespace
 
 TEST(AlphabeticCodeTest, IsOptimal) {
   Random rnd(301);
@@ -359,8 +341,6 @@ TEST(KeyCodeTest, EncodesRanges) {
 
 // ---- Alphabets of places ----
 
-namespace {
-
 BytesSeen Seen(const std::string& bytes) {
   BytesSeen seen = {};
   for (char c : bytes) seen[static_cast<uint8_t>(c)] = true;
@@ -387,8 +367,6 @@ std::string BytesOf(char code) {
   }
   return bytes;
 }
-
-}  // namespace
 
 TEST(ByteAlphabetsTest, HoldTheBytesSeen) {
   const std::pair<std::string, std::string> cases[] = {
@@ -597,8 +575,6 @@ TEST(AlphabetTest, APlaceOfOneCharacterDoesNotCount) {
                                       "abcdefghijklmnopqrstuvwxyz"}),
             CharactersOf(store));
 }
-
-namespace {
 
 struct FormCase {
   const char* key_type;

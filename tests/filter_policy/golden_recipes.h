@@ -10,18 +10,15 @@
 
 #pragma once
 
-#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "plugin/protean.h"
+#include "tests/dice.h"
 #include "tests/filter_blocks.h"
-#include "tests/lcg.h"
 #include "tests/with_salt.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -47,13 +44,8 @@ inline Keys RandomIntegers(size_t count) {
 
 // Short keys, of which many are neighbors.
 inline Keys Counters(uint32_t count, uint32_t step) {
-  Keys keys;
-  for (uint32_t i = 0; i < count; i++) {
-    const uint32_t number = i * step;
-    keys.push_back({static_cast<char>(number >> 16),
-                    static_cast<char>(number >> 8), static_cast<char>(number)});
-  }
-  return keys;
+  return MakeKeys(count,
+                  [step](size_t i) { return BigEndian(i * step).substr(5); });
 }
 
 // Counters after a few bytes, which become the run of the root.
@@ -122,11 +114,8 @@ inline Keys PrefixChains(int chains = 40, int links = 15) {
 }
 
 inline Keys AllBytes() {
-  Keys keys;
-  for (int byte = 0; byte < 256; byte++) {
-    keys.push_back(std::string(1, static_cast<char>(byte)));
-  }
-  return keys;
+  return MakeKeys(
+      256, [](size_t byte) { return std::string(1, static_cast<char>(byte)); });
 }
 
 // Keys of two letters, whose codes have one bit.

@@ -5,17 +5,10 @@
 //  prefixes that are cut one by one; and the trie of prefixes of one length
 //  against a sorted list of them.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <map>
 
-#include "filter_policy/proteus/key_store.h"
 #include "filter_policy/proteus/uniform_trie.h"
-#include "filter_policy/range_filter.h"
-#include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
-#include "tests/key_families.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -98,8 +91,6 @@ std::string NineDigits(int number) {
   return std::string(9 - digits.size(), '0') + digits;
 }
 
-}  // namespace
-
 TEST(KeyStoreTest, NumbersOfKeys) {
   for (const std::string& head : {std::string(), std::string(190, 'p')}) {
     for (int number : {0, 1, 2, 1023, 1024, 1025, 2048, 2049, 5000}) {
@@ -180,18 +171,6 @@ TEST(KeyStoreTest, PartsAndKeysThatAreNotTaken) {
   ExpectShared({"b", "c", "ca", "cb"}, store);
 }
 
-TEST(KeyStoreTest, VeryLongKeysAreCutOff) {
-  Keys keys;
-  Keys cut;
-  for (int i = 0; i < 1200; i++) {
-    std::string key(KeyStore::kMaxKeyBytes - 4, 'a');
-    key.replace(100, 9, NineDigits(i));
-    keys.push_back(key + (i % 2 == 0 ? "tail" : "tail and more"));
-    cut.push_back(key + "tail");
-  }
-  ExpectKeys(cut, Stored(keys));
-}
-
 TEST(KeyStoreTest, Memory) {
   constexpr int kKeys = 100000;
   KeyStore unlike;
@@ -209,8 +188,6 @@ TEST(KeyStoreTest, Memory) {
 }
 
 // ---- Counts of prefixes ----
-
-namespace {
 
 std::vector<KeyFamily> Families() {
   std::vector<KeyFamily> families = KeyFamilies(150, 21);
@@ -261,14 +238,6 @@ TEST(KeyStatisticsTest, CountsOfPrefixesAndSeries) {
       if (first > 200) first += 160;
     }
   }
-}
-
-TEST(KeyStatisticsTest, NoKeys) {
-  const KeyStore store;
-  const KeyStatistics none(store);
-  EXPECT_EQ(0u, none.num_keys());
-  EXPECT_EQ(0u, none.Prefixes(0));
-  EXPECT_EQ(0u, none.Prefixes(64));
 }
 
 // Keys that differ only after the last bits that are counted are distinct.

@@ -6,7 +6,6 @@
 //  nothing.
 
 #include <cmath>
-#include <thread>
 
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/open_db/open_families.h"
@@ -135,24 +134,12 @@ TEST(DBSessionTest, FiltersBuilt) {
   EXPECT_EQ(0u, DBSession::Join("db")->StateOf(&family).builds.filters);
 }
 
-// Counts answers of a filter to this thread, as RocksDB does.
-void Answer(uint64_t negatives, uint64_t positives) {
-  get_perf_context()->bloom_sst_miss_count += negatives;
-  get_perf_context()->bloom_sst_hit_count += positives;
-}
-
-// Lookups that asked no filter, answers, and positives that found a key.
-using Gets = std::tuple<uint64_t, uint64_t, uint64_t, uint64_t>;
-Gets CountsOf(const GetTally& level) {
-  const GetCounts counts = level.Load();
-  return {counts.unasked, counts.negatives, counts.positives,
-          counts.true_positives};
-}
-
+// The answers of a filter are counted for this thread, as RocksDB does.
 void CountGet(uint64_t negatives, uint64_t positives, bool found,
               GetTally* level) {
   const FilterAnswers answer;
-  Answer(negatives, positives);
+  get_perf_context()->bloom_sst_miss_count += negatives;
+  get_perf_context()->bloom_sst_hit_count += positives;
   level->Count(answer, found);
 }
 
@@ -172,7 +159,11 @@ TEST(GetTallyTest, RowsAreUsedAgain) {
     }
     for (uint64_t level = 0; level < 50; level++) {
       const uint64_t n = level + 1;
-      EXPECT_EQ(Gets(n, n, 2 * n, n), CountsOf(*levels[level]));
+      const GetCounts counts = levels[level]->Load();
+      EXPECT_EQ(n, counts.unasked);
+      EXPECT_EQ(n, counts.negatives);
+      EXPECT_EQ(2 * n, counts.positives);
+      EXPECT_EQ(n, counts.true_positives);
     }
   }
 }

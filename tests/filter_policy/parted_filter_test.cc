@@ -6,16 +6,11 @@
 
 #include "filter_policy/parted_filter.h"
 
-#include <gtest/gtest.h>
-
 #include <cmath>
-#include <cstring>
 
 #include "filter_policy/amq/bloom.h"
 #include "filter_policy/building/file_filter_builder.h"
 #include "rocksdb/convenience.h"
-#include "rocksdb/table.h"
-#include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
 #include "tests/with_salt.h"
 
@@ -226,8 +221,6 @@ Keys AllFamilies() {
   SortUnique(&keys);
   return keys;
 }
-
-}  // namespace
 
 INSTANTIATE_TEST_SUITE_P(Forms, PartedFilterTest, testing::ValuesIn(kForms),
                          [](const auto& test) { return test.param.name; });
@@ -561,8 +554,6 @@ TEST_F(FilterUnitsTest, WrongNames) {
 
 // ---- Estimates of sizes ----
 
-namespace {
-
 // A filter, and what was estimated before it was finished.
 struct Built {
   std::string block;
@@ -609,7 +600,7 @@ class SizeEstimatesTest : public FileFilterTest,
 TEST_P(SizeEstimatesTest, AreNeverTooSmall) {
   for (const KeyFamily& family : KeyFamilies(200, 301)) {
     for (const size_t part_bytes : {0, 200}) {
-      for (size_t i = 1; i <= family.keys.size(); i += 1 + i / 50) {
+      for (size_t i = 1; i <= family.keys.size(); i += 1 + i / 20) {
         const Built built = Build(family.keys, i, part_bytes);
         ASSERT_GE(built.estimate, built.block.size())
             << family.name << " " << i << " " << part_bytes;

@@ -6,17 +6,13 @@
 //  point_lookups_use_whole_keys=true of Proteus and 1PBF: point queries ask a
 //  set of the whole keys and no other layer.
 
-#include <gtest/gtest.h>
-
 #include <cmath>
 
 #include "db_bench_ext/key_source.h"
 #include "db_bench_ext/workload.h"
 #include "filter_policy/proteus/proteus.h"
-#include "filter_policy/proteus/proteus_policy.h"
-#include "tests/filter_blocks.h"
-#include "tests/filter_policy/spec_filter.h"
-#include "tests/lcg.h"
+#include "tests/dice.h"
+#include "tests/filter_policy/small_blocks.h"
 #include "util/bloom_impl.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -235,20 +231,6 @@ TEST(UntaughtTest, NoWorseThanBloomOnPoints) {
         EXPECT_GE(filter.report().predicted_fpr, 0);
         EXPECT_EQ("from the keys alone", filter.report().basis);
       }
-    }
-  }
-}
-
-// A filter of many keys has the size it was given, with any design.
-TEST(UntaughtTest, Sizes) {
-  const DrawnKeys drawn("uniform", /*strings=*/false, kNumKeys, /*seed=*/79);
-  for (const char* bits : {"2", "3.5", "5", "10", "12.25", "20", "40", "64"}) {
-    for (const char* kind : {":bloom", ":ribbon"}) {
-      const std::string spec = std::string("proteus:") + bits + kind;
-      const double actual = BitsPerKey(FilterOf(spec, drawn.keys()));
-      EXPECT_LE(actual, 1.02 * BitsOf(spec)) << spec;
-      // A Ribbon never has more than 32 columns.
-      EXPECT_GE(actual, 0.98 * std::min(BitsOf(spec), 32.0)) << spec;
     }
   }
 }

@@ -8,9 +8,6 @@
 
 #include "filter_policy/proteus/proteus.h"
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <ctime>
 #include <map>
 
@@ -84,7 +81,7 @@ std::vector<Keys> SmallKeySets() {
   std::vector<Keys> sets = {all, StringsOver(kBytes, 1), {"\x80"}};
   for (size_t i = 0; i < all.size(); i += 5) sets.push_back({all[i]});
   Random rnd(301);
-  for (int odds : {2, 2, 3, 3, 5, 5, 8, 8}) {
+  for (int odds : {2, 3, 5, 8}) {
     Keys keys;
     for (const std::string& key : all) {
       if (rnd.OneIn(odds)) keys.push_back(key);
@@ -262,10 +259,9 @@ TEST(ProteusTest, EveryDesignOnSmallSets) {
 // A search that ends at the trie's next prefix has skipped the rest of the
 // first.
 TEST(ProteusTest, LowerBoundsAmongNeighbours) {
-  Keys keys;
-  for (int i = 0; i < 100; i++) {
-    keys.push_back(std::string(1, '\0') + static_cast<char>(i) + "\x80\x01");
-  }
+  const Keys keys = MakeKeys(100, [](size_t i) {
+    return std::string(1, '\0') + static_cast<char>(i) + "\x80\x01";
+  });
   for (uint32_t bits : {24, 32}) {
     const OwnBlock block(
         BuildProteusBlock(keys, TrieAndSet(16, bits), kMoreThanEnoughBits));
@@ -276,16 +272,6 @@ TEST(ProteusTest, LowerBoundsAmongNeighbours) {
       EXPECT_LT(target, bound);
       EXPECT_LE(bound, keys[i + 1]);
     }
-  }
-}
-
-TEST(ProteusTest, NoKeys) {
-  for (const ProteusDesign& design : AllDesigns()) {
-    const OwnBlock block(BuildProteusBlock({}, design, 12));
-    EXPECT_FALSE(block->KeyMayMatch(""));
-    EXPECT_FALSE(block->KeyMayMatch("a"));
-    EXPECT_FALSE(block->RangeMayMatch("", "\xff\xff\xff\xff", true));
-    EXPECT_FALSE(block->RangeMayMatch("", "", true));
   }
 }
 

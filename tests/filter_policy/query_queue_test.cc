@@ -7,7 +7,6 @@
 #include "filter_policy/samples/query_queue.h"
 
 #include <atomic>
-#include <thread>
 
 #include "filter_policy/kept_memory.h"
 #include "filter_policy/proteus/design_memory.h"
@@ -534,25 +533,19 @@ TEST_F(KeptMemoryTest, ThreadsShareAtTheSameTime) {
   const auto cache = NewCache(1 << 20);
   const size_t limit = MostOf(cache);
   std::vector<std::unique_ptr<QueryQueue>> queues;
-  for (int i = 0; i < 8; i++) {
-    queues.push_back(NewQueue(cache));
-  }
+  for (int i = 0; i < 8; i++) queues.push_back(NewQueue(cache));
   std::atomic<int> exceeded{0};
-  std::vector<std::thread> threads;
-  for (int thread = 0; thread < 4; thread++) {
-    threads.emplace_back([&, thread] {
-      for (int round = 0; round < 50; round++) {
-        for (int i = 0; i < 8; i++) {
-          RecordTimes(queues[(thread + i) % 8].get(), 20);
-          if (BytesOf(cache) > limit) exceeded++;
-        }
-        // Queues of DBs that are closed and opened.
-        queues[2 * thread]->CountIn(round % 2 == 0 ? nullptr : cache);
-        RecordTimes(NewQueue(cache).get(), 20);
+  InThreads(4, [&](size_t thread) {
+    for (int round = 0; round < 50; round++) {
+      for (size_t i = 0; i < 8; i++) {
+        RecordTimes(queues[(thread + i) % 8].get(), 20);
+        if (BytesOf(cache) > limit) exceeded++;
       }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
+      // Queues of DBs that are closed and opened.
+      queues[2 * thread]->CountIn(round % 2 == 0 ? nullptr : cache);
+      RecordTimes(NewQueue(cache).get(), 20);
+    }
+  });
   EXPECT_EQ(0, exceeded.load());
   queues.clear();
   EXPECT_EQ(0u, BytesOf(cache));

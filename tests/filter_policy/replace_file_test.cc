@@ -10,7 +10,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <thread>
 
 #include "filter_policy/samples/files.h"
 #include "tests/protean_db.h"

@@ -11,15 +11,11 @@
 //  intervals: of all strings that the key of a leaf may be. (surf_test.cc has
 //  hash bits, prefix bits, and tries of every encoding.)
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <map>
 #include <set>
 
 #include "filter_policy/filter_block.h"
 #include "tests/filter_blocks.h"
-#include "util/coding.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

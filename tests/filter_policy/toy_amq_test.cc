@@ -5,22 +5,13 @@
 //  best, filters keep their prefixes in it, and printers name it; no other line
 //  of Protean knows of it.
 
-#include <gtest/gtest.h>
-
-#include <algorithm>
 #include <cmath>
 #include <new>
-#include <vector>
 
 #include "db_bench_ext/design_policy.h"
 #include "filter_policy/amq/amq.h"
-#include "filter_policy/proteus/proteus_policy.h"
 #include "rocksdb/convenience.h"
-#include "test_util/testharness.h"
-#include "tests/filter_blocks.h"
-#include "tests/filter_policy/spec_filter.h"
-#include "tests/key_families.h"
-#include "util/random.h"
+#include "tests/filter_policy/small_blocks.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -2,11 +2,7 @@
 
 #include "tests/fuzz/block_contracts.h"
 
-#include <algorithm>
-#include <memory>
-
 #include "filter_policy/proteus/proteus.h"
-#include "filter_policy/surf/surf.h"
 #include "tests/filter_blocks.h"
 #include "util/hash.h"
 

@@ -2,11 +2,7 @@
 
 #include "tests/fuzz/block_layout.h"
 
-#include <algorithm>
-
 #include "filter_policy/bits/bit_array.h"
-#include "filter_policy/proteus/prefix_hash.h"
-#include "filter_policy/surf/surf.h"
 #include "tests/filter_blocks.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

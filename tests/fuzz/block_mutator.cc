@@ -2,14 +2,11 @@
 
 #include "tests/fuzz/block_mutator.h"
 
-#include <algorithm>
 #include <iterator>
-#include <vector>
 
 #include "filter_policy/amq/bloom.h"
 #include "filter_policy/amq/ribbon.h"
 #include "filter_policy/bits/bit_array.h"
-#include "filter_policy/surf/surf.h"
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/block_layout.h"
 

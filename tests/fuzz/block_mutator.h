@@ -16,8 +16,6 @@
 
 #pragma once
 
-#include <string>
-
 #include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -3,13 +3,9 @@
 //  Builds filters of keys from the input, and compares their answers with the
 //  keys.
 
-#include <algorithm>
-
-#include "filter_policy/proteus/prefix_hash.h"
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/block_contracts.h"
-#include "tests/fuzz/fuzz_targets.h"
-#include "tests/guarded_block.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

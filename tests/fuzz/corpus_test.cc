@@ -3,14 +3,11 @@
 //  Replays the seeds of the fuzzers, and the inputs that were worth keeping.
 //  Inputs that once failed are added to the corpus.
 
-#include <gtest/gtest.h>
-
 #include <filesystem>
 
 #include "rocksdb/env.h"
-#include "test_util/testharness.h"
 #include "tests/filter_blocks.h"
-#include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -7,13 +7,11 @@
 //  but writes the seeds there: TARGET/, with one file an input, and
 //  TARGET.dict, if the target has a dictionary.
 
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
 #include "rocksdb/env.h"
-#include "tests/fuzz/fuzz_targets.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

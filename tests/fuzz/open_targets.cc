@@ -8,7 +8,6 @@
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/block_contracts.h"
 #include "tests/fuzz/block_mutator.h"
-#include "tests/fuzz/fuzz_targets.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

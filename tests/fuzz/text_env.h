@@ -6,8 +6,6 @@
 #pragma once
 
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "env/composite_env_wrapper.h"
 #include "env/mock_env.h"

@@ -6,7 +6,6 @@
 
 #include <chrono>
 #include <random>
-#include <thread>
 
 #include "filter_policy/filter_properties.h"
 #include "plugin/filter_properties.h"

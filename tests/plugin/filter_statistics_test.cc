@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <chrono>
-#include <functional>
 #include <regex>
 
 #include "rocksdb/slice_transform.h"
@@ -275,27 +274,6 @@ TEST_F(FilterStatisticsTest, ColumnFamiliesAndFilesFromOutside) {
   EXPECT_EQ(0u, statistics.builds.filters);  // the file's is not of this DB
   EXPECT_EQ(3u, FilterStats().total.open_files);
   EXPECT_EQ(0u, FilterStats().total.bounded_seeks.asked());
-}
-
-// A column family may be at the address of one that was dropped.
-TEST_F(FilterStatisticsTest, ColumnFamiliesAfterOthers) {
-  for (int i = 0; i < 20; i++) {
-    SCOPED_TRACE(i);
-    ColumnFamilyHandle* family;
-    ASSERT_OK(
-        db_->CreateColumnFamily(options_, "cf" + std::to_string(i), &family));
-    for (const int key : {3, 7}) {
-      ASSERT_OK(db_->Put(WriteOptions(), family, Key(key), "value"));
-    }
-    ASSERT_OK(db_->Flush(FlushOptions(), family));
-    for (const uint64_t asked : {0, 1}) {
-      EXPECT_EQ(asked,
-                StatisticsOf(db_.get(), family).total.bounded_seeks.asked());
-      EXPECT_EQ("", protean::FirstIn(db_.get(), Key(4), Key(6), {}, family));
-    }
-    ASSERT_OK(db_->DropColumnFamily(family));
-    ASSERT_OK(db_->DestroyColumnFamilyHandle(family));
-  }
 }
 
 // ---- Filters that are not used ----

@@ -141,8 +141,6 @@ Metrics CheckPrometheus(const std::string& text) {
   return metrics;
 }
 
-}  // namespace
-
 TEST(FilterStatisticsTextTest, Text) {
   const std::string text =
       SomeStatistics().ToString() + "\n" + FewStatistics().ToString();
@@ -224,8 +222,6 @@ TEST(FilterStatisticsTextTest, NamesThatAreNotUtf8) {
 
 // The dashboard and the alert rules of docs/examples/monitoring ask for metrics
 // that ToPrometheus exports, by labels and values that these metrics have.
-
-namespace {
 
 const std::string kMonitoring = PROTEAN_SOURCE_DIR "/docs/examples/monitoring/";
 

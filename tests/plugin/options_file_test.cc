@@ -39,8 +39,6 @@ class PoliciesInCodeTest : public OwnDBTest {
   }
 };
 
-}  // namespace
-
 TEST_F(PoliciesInCodeTest, EachOptionArrives) {
   const std::string seeds = path_ + ".seeds";
   ASSERT_OK(WriteStringToFile(Env::Default(), "", seeds));
@@ -140,8 +138,6 @@ TEST_F(PoliciesInCodeTest, BadOptionsAreRefused) {
 
 // ---- OPTIONS files ----
 
-namespace {
-
 const std::string kExamples = PROTEAN_SOURCE_DIR "/docs/examples/";
 
 using Families = std::vector<ColumnFamilyDescriptor>;
@@ -154,10 +150,8 @@ class OptionsFileTest : public OwnDBTest {
         ContentsOf(kExamples + name), std::regex("/data/"), path_ + ".");
     const std::string file = path_ + ".ini";
     ASSERT_OK(WriteStringToFile(Env::Default(), text, file));
-    ConfigOptions config;
-    config.ignore_unknown_options = false;
-    config.ignore_unsupported_options = false;
-    ASSERT_OK(LoadOptionsFromFile(config, file, &db_options_, &loaded_));
+    ASSERT_OK(
+        LoadOptionsFromFile(StrictConfig(), file, &db_options_, &loaded_));
   }
   // Opens the DB with the column families that were loaded.
   void Open() {

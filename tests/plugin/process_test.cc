@@ -12,7 +12,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <thread>
 
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/option_types.h"

@@ -19,7 +19,6 @@
 #include <random>
 
 #include "db_bench_ext/progress_line.h"
-#include "tests/own_folder.h"
 #include "tests/table/concurrency/round.h"
 
 DEFINE_uint64(seed, 0, "Of all choices; 0: a random one");

@@ -9,7 +9,7 @@
 #include "plugin/approximate_count.h"
 #include "rocksdb/merge_operator.h"
 #include "rocksdb/utilities/transaction_db.h"
-#include "tests/lcg.h"
+#include "tests/dice.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

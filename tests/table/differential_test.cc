@@ -20,8 +20,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "test_util/testharness.h"
-#include "tests/own_folder.h"
+#include "tests/protean_db.h"
 #include "tests/table/differential/run.h"
 #include "tests/table/random_runs.h"
 

@@ -13,7 +13,7 @@
 
 #include "plugin/may_exist.h"
 #include "sets/experimental/cascade_filter.h"
-#include "tests/lcg.h"
+#include "tests/dice.h"
 #include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -9,7 +9,6 @@
 #include <functional>
 
 #include "rocksdb/trace_reader_writer.h"
-#include "tests/own_folder.h"
 #include "tests/tools/tool_db.h"
 #include "tools/reads.h"
 
@@ -123,7 +122,6 @@ class AdviseTest : public OwnDBTest {
         NewFileTraceWriter(Env::Default(), EnvOptions(), trace_, &writer));
     ASSERT_OK(db_->StartTrace(TraceOptions(), std::move(writer)));
   }
-  // Traces these reads.
   double Trace(int reads, const MakeRead& make) {
     StartTrace();
     const double blocks = BlocksPerRead(/*seed=*/1, reads, make);
@@ -154,31 +152,6 @@ class AdviseTest : public OwnDBTest {
     return Rows(Advise(more));
   }
 
-  // Checks that a DB reads as many blocks as predicted: as it is, under the
-  // recommended policy, and under another one. With fewer reads, chance would
-  // decide: those that begin alike are false positives together.
-  void Check(const Keys& keys, const MakeRead& make, const std::string& other) {
-    constexpr int kReads = 40000;
-    OpenWith(keys);
-    const double as_it_is = Trace(kReads, make);
-    const std::vector<Json> rows = AdviceRows(
-        {"--save_samples=" + seeds_, "--policies=surf:0:4,proteus:8," + other});
-    ExpectNear(RowOf(rows, "policy", "as it is"), as_it_is);
-    const Json advice = RowOf(rows, "advice");
-    Records tables = {
-        {advice["policy"], advice["options"]},
-        {other, ProteanTableText(other == "proteus:12"
-                                     ? "{id=protean.Proteus;bits_per_key=12;"
-                                       "seed_file=" +
-                                           seeds_ + "}"
-                                     : other)}};
-    for (const auto& [policy, table] : tables) {
-      Recreate(table, keys);
-      RewriteAll();
-      ExpectNear(RowOf(rows, "policy", policy),
-                 BlocksPerRead(/*seed=*/2, kReads, make));
-    }
-  }
   void ExpectNear(const Json& row, double blocks) {
     const double promised = NumberIn(row, "blocks_per_op");
     EXPECT_NEAR(promised, blocks, 0.1 * blocks) << row.dump();
@@ -261,7 +234,6 @@ class FollowingAdviceTest : public AdviseTest {
                 0.005 + 0.02 * open_seek);
     ExpectBits(rows);
   }
-  // Checks the bits per key of each level.
   void ExpectBits(const std::vector<Json>& rows) {
     const Json policy = RowOf(rows, "advice")["policy"];
     std::map<int, double> bits;
@@ -309,23 +281,8 @@ class FollowingAdviceTest : public AdviseTest {
 
 }  // namespace
 
-// Keys of sensor events: a time and a sensor (SuRF paper, section 6.3).
-TEST_F(AdviseTest, TimeSeries) {
-  Random64 random(1);
-  Keys keys;
-  uint64_t now = 1000000000;
-  for (int i = 0; i < 50000; i++) {
-    now += 1 + random.Uniform(200000);
-    keys.push_back(BigEndian(now) + BigEndian(random.Uniform(2000)));
-  }
-  const auto make = [&](Random64* r) {
-    const uint64_t begin = 1000000000 + r->Uniform(now - 1000000000);
-    const uint64_t width = r->Uniform(2) == 0 ? 0 : 1 + r->Uniform(50000);
-    Seek(BigEndian(begin), width == 0 ? "" : BigEndian(begin + width));
-  };
-  Check(keys, make, "proteus:12");
-}
-
+// A DB reads as many blocks as predicted: as it is, under the recommended
+// policy, and under others.
 TEST_F(AdviseTest, MixedReads) {
   const Keys keys = RandomNumbers(3, 50000);
   const auto make = [&](Random64* r) {
@@ -340,7 +297,28 @@ TEST_F(AdviseTest, MixedReads) {
     if (kind == 4) SeekForPrev(target, BigEndian(anywhere - (anywhere >> 20)));
     if (kind == 5) Seek(target, "");
   };
-  Check(keys, make, "bloomfilter:10");
+  // With fewer, chance would decide: reads that begin alike are false positives
+  // together.
+  constexpr int kReads = 40000;
+  OpenWith(keys);
+  const double as_it_is = Trace(kReads, make);
+  const std::vector<Json> rows =
+      AdviceRows({"--save_samples=" + seeds_,
+                  "--policies=surf:0:4,proteus:8,proteus:12,bloomfilter:10"});
+  ExpectNear(RowOf(rows, "policy", "as it is"), as_it_is);
+  const Json advice = RowOf(rows, "advice");
+  const Records tables = {
+      {advice["policy"], advice["options"]},
+      {"bloomfilter:10", ProteanTableText("bloomfilter:10")},
+      {"proteus:12",
+       ProteanTableText(
+           "{id=protean.Proteus;bits_per_key=12;seed_file=" + seeds_ + "}")}};
+  for (const auto& [policy, table] : tables) {
+    Recreate(table, keys);
+    RewriteAll();
+    ExpectNear(RowOf(rows, "policy", policy),
+               BlocksPerRead(/*seed=*/2, kReads, make));
+  }
 }
 
 TEST_F(FollowingAdviceTest, OfEachPolicy) {
@@ -430,33 +408,6 @@ TEST_F(AdviseTest, PartOfTheFiles) {
     EXPECT_NEAR(expected, NumberIn(part, field), 0.3 * expected) << field;
   }
   EXPECT_NE(all, part);
-}
-
-// Filters can be compared for two prices of a false positive: of a block in the
-// block cache, and of a read of a disk.
-TEST_F(AdviseTest, TwoPrices) {
-  const Keys keys = RandomNumbers(5, 50000);
-  OpenWith(keys);
-  Trace(20000, [&](Random64* r) {
-    const uint64_t lo = r->Next();
-    Seek(BigEndian(lo), BigEndian(lo | 0xff));
-  });
-  const std::string policy =
-      "{id=protean.Proteus;bits_per_key=14;false_positive_cost_micros=";
-  std::vector<Json> rows;
-  for (const Json& row :
-       AdviceRows({"--policies=" + policy + "2}," + policy + "200}"})) {
-    if (row["row"] == "policy" && row["filter_bytes"] > 0) rows.push_back(row);
-  }
-  ASSERT_EQ(3u, rows.size());  // the first one is as it is
-  const double cheap = NumberIn(rows[1], "measured_fpr");
-  const double dear = NumberIn(rows[2], "measured_fpr");
-  EXPECT_GT(cheap, dear);
-  EXPECT_LT(cheap, dear + 0.02);
-  for (const size_t i : {1, 2}) {
-    EXPECT_GT(NumberIn(rows[i], "filter_ns_per_op"), 0);
-    EXPECT_LT(NumberIn(rows[i], "blocks_per_op"), 0.1);
-  }
 }
 
 // The files whose filters were built before the interruption have to do.
@@ -659,24 +610,24 @@ TEST_F(AdviseTest, PolicyForGets) {
     Seek(BigEndian(lo), BigEndian(lo + 1 + r->Uniform(1 << 12)));
   });
   // The least that a Get needs under any Proteus, with
-  // point_lookups_use_whole_keys=true or without.
-  const auto least = [&](bool for_gets, const Keys& more) {
-    double blocks = 100;
+  // point_lookups_use_whole_keys=true and without.
+  const auto least = [&](const Keys& more) {
+    std::pair<double, double> blocks = {100, 100};
     for (const Json& row : AdviceRows(more)) {
       if (row["row"] != "kind" || row["kind"] != "gets of absent keys")
         continue;
       const std::string policy = row["policy"];
-      const bool is_for_gets =
-          policy.find("point_lookups_use_whole_keys=true") != std::string::npos;
-      if (for_gets ? is_for_gets : policy[0] == 'p')
-        blocks = std::min(blocks, NumberIn(row, "blocks_per_op"));
+      const double needed = NumberIn(row, "blocks_per_op");
+      if (policy.find("point_lookups_use_whole_keys=true") != std::string::npos)
+        blocks.first = std::min(blocks.first, needed);
+      if (policy[0] == 'p') blocks.second = std::min(blocks.second, needed);
     }
     return blocks;
   };
-  const double usual = least(/*for_gets=*/false, {});
+  const auto [none, usual] = least({});
+  EXPECT_EQ(100, none);
   EXPECT_LT(usual, 1);
-  EXPECT_EQ(100, least(/*for_gets=*/true, {}));
-  EXPECT_LT(least(/*for_gets=*/true, {"--max_get_blocks=2"}), usual / 2);
+  EXPECT_LT(least({"--max_get_blocks=2"}).first, usual / 2);
 }
 
 // Without --policies, SuRF with prefix bits is among those that are tried, and

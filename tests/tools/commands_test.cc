@@ -31,17 +31,6 @@ class ApplyTest : public ToolDBTest {
   }
 };
 
-// What GiveFilterPolicy is given is what it gives, whatever was there before.
-TEST_F(ApplyTest, GivesThePolicy) {
-  for (const char* table : {"ProteanTable", "BlockBasedTable"}) {
-    for (ColumnFamilyDescriptor& family : families_) {
-      GiveFilterPolicy(nullptr, table, &family.options);
-      EXPECT_STREQ(table, family.options.table_factory->Name());
-      EXPECT_EQ(nullptr, PolicyOf(family.options));
-    }
-  }
-}
-
 // Changes an OPTIONS file when RocksDB, which has checked it, gives it its
 // name.
 class ChangingFileSystem : public FileSystemWrapper {

@@ -4,7 +4,6 @@
 
 #include <pty.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <filesystem>
@@ -12,7 +11,6 @@
 #include <sstream>
 
 #include "file/filename.h"
-#include "tests/own_folder.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -169,10 +167,9 @@ std::vector<SampleQuery> ToolDBTest::QueriesAboveKeys() {
 }
 
 void ToolDBTest::Encrypt() {
-  ConfigOptions strict;
-  strict.ignore_unsupported_options = false;
   Env* env = Env::Default();
-  ASSERT_OK(Env::CreateFromUri(strict, "", kEncryptingEnv, &env, &env_));
+  ASSERT_OK(
+      Env::CreateFromUri(StrictConfig(), "", kEncryptingEnv, &env, &env_));
   options_.env = env;
 }
 

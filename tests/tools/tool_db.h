@@ -10,7 +10,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <thread>
 
 #include "filter_policy/samples/query_queue.h"
 #include "tests/protean_db.h"

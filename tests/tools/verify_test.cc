@@ -6,10 +6,8 @@
 //  block cache, or left it, when half of the DB was written.
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <filesystem>
-#include <functional>
 
 #include "filter_policy/samples/query_file.h"
 #include "rocksdb/file_system.h"
@@ -47,8 +45,6 @@ class VerifyTest : public ToolDBTest {
     return run.FileRows()[NameOf(path)];
   }
 };
-
-}  // namespace
 
 TEST_F(VerifyTest, FixesOnlyWhatIsWrong) {
   Fill();
@@ -387,8 +383,6 @@ TEST_F(VerifyTest, Timestamps) {
 }
 
 // ---- Filters in parts ----
-
-namespace {
 
 // Whether the files of the lower level have filters in parts, then those of the
 // upper level, and then the options of the DB.

@@ -9,7 +9,6 @@
 
 #include "plugin/approximate_count.h"
 #include "table/protean_table_factory.h"
-#include "tests/own_folder.h"
 #include "tests/table/random_runs.h"
 #include "tests/table/twin_db.h"
 
