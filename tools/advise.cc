@@ -339,10 +339,10 @@ class Advise : public Command {
   Status Replay() {
     const Interrupt interrupt;
     Progress line(err());
-    return ReplayReads(
-        family_, reads_, truth_, candidates_, max_bytes_,
-        ShowShareOf("building filters", &line),
-        [&] { return interrupt.requested(); }, &report_);
+    return ReplayReads({family_, reads_, truth_, candidates_, max_bytes_,
+                        ShowShareOf("building filters", &line),
+                        [&] { return interrupt.requested(); }},
+                       &report_);
   }
 
   // Says that there is no advice, because the reads ask no file.

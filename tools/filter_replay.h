@@ -87,8 +87,8 @@ std::vector<SampleQuery> SamplesOf(const std::vector<ReadQuery>& reads,
                                    const ReadTruth& truth,
                                    const std::vector<bool>& skip);
 
-// What a file's iterator does with a forward seek.
-struct SeekAnswer {
+// What a file's iterator does with a read. Only forward seeks wait.
+struct ReadAnswer {
   enum class Begin : uint8_t { kReads, kWaits, kEnds };
 
   Begin begin = Begin::kReads;
@@ -116,14 +116,14 @@ struct SeekAnswer {
 // the run has for the seek.
 struct SearchedRun {
   const Question* question = nullptr;
-  const SeekAnswer* answer = nullptr;
+  const ReadAnswer* answer = nullptr;
   SequenceNumber marker_sequence = 0;  // of the file
   bool may_wait = true;
 };
 
 // `begin` to `end` are the questions of the read; `markers` are those at which
 // other files of it wait, in ascending order.
-SeekAnswer AskAboutSeek(const FileRangeFilter& filter, const ReadQuery& read,
+ReadAnswer AskAboutSeek(const FileRangeFilter& filter, const ReadQuery& read,
                         const Question* begin, const Question* end,
                         const std::vector<Slice>& markers);
 
@@ -206,15 +206,23 @@ struct ReplayReport {
   const ReplaySum& built() const { return results.back().all; }
 };
 
-// Builds filters for files of at most `max_bytes` in all, chosen evenly from
-// each level, for each candidate, and replays the reads. Once `stop_requested`
-// returns true, no more files are begun; those before, at least one, have to
-// do. Corruption names a file that is damaged.
-Status ReplayReads(const TargetFamily& family,
-                   const std::vector<ReadQuery>& reads, const ReadTruth& truth,
-                   const std::vector<Candidate>& candidates, uint64_t max_bytes,
-                   const ReportShare& progress,
-                   const std::function<bool()>& stop_requested,
-                   ReplayReport* report);
+// What is replayed.
+struct ReplayTask {
+  const TargetFamily& family;
+  const std::vector<ReadQuery>& reads;
+  const ReadTruth& truth;
+  const std::vector<Candidate>& candidates;
+  // Of the files whose filters are built, in all.
+  uint64_t max_bytes;
+  ReportShare progress;
+  // Once it returns true, no more files are begun; those before, at least one,
+  // have to do.
+  std::function<bool()> stop_requested;
+};
+
+// Builds filters for files, chosen evenly from each level, for each candidate,
+// and replays the reads. Corruption names a file that is damaged. `*report` is
+// new.
+Status ReplayReads(const ReplayTask& task, ReplayReport* report);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -43,9 +43,9 @@ class Search {
   std::vector<bool> Run() {
     for (size_t i = 0; i < runs_.size(); i++) {
       if (!runs_[i].may_wait ||
-          runs_[i].answer->begin == SeekAnswer::Begin::kReads) {
+          runs_[i].answer->begin == ReadAnswer::Begin::kReads) {
         Read(i);
-      } else if (runs_[i].answer->begin == SeekAnswer::Begin::kWaits) {
+      } else if (runs_[i].answer->begin == ReadAnswer::Begin::kWaits) {
         places_[i].kind = Kind::kMarker;
         places_[i].key = runs_[i].answer->marker;
       }
@@ -106,7 +106,7 @@ class Search {
   // Moves the marker of a run, or returns false if the file must be read.
   bool Move(size_t run) {
     Place& place = places_[run];
-    const SeekAnswer& answer = *runs_[run].answer;
+    const ReadAnswer& answer = *runs_[run].answer;
     if (place.moves >= Marker::kMaxMoves) return false;
     const size_t stop = NextStop(run);
     if (stop < runs_.size()) {
@@ -164,8 +164,8 @@ class Search {
   std::vector<Place> places_;
 };
 
-// Finds SeekAnswer::clear_to, for a file that waits at `marker`.
-std::string ClearTo(const FileRangeFilter& filter, const SeekAnswer& answer,
+// Finds ReadAnswer::clear_to, for a file that waits at `marker`.
+std::string ClearTo(const FileRangeFilter& filter, const ReadAnswer& answer,
                     Marker marker, const std::vector<Slice>& markers) {
   std::string clear_to;
   for (const Slice& other : markers) {
@@ -268,11 +268,11 @@ std::vector<SampleQuery> SamplesOf(const std::vector<ReadQuery>& reads,
   return samples;
 }
 
-SeekAnswer AskAboutSeek(const FileRangeFilter& filter, const ReadQuery& read,
+ReadAnswer AskAboutSeek(const FileRangeFilter& filter, const ReadQuery& read,
                         const Question* begin, const Question* end,
                         const std::vector<Slice>& markers) {
   using Action = SeekDecision::Action;
-  SeekAnswer answer;
+  ReadAnswer answer;
   Marker marker;
   const Slice bound(read.bound);
   const SeekDecision decision =
@@ -281,10 +281,10 @@ SeekAnswer AskAboutSeek(const FileRangeFilter& filter, const ReadQuery& read,
                  Waiting::kAllowed, marker.new_user_key());
   if (decision.action == Action::kRead) return answer;
   if (decision.action == Action::kEmpty) {
-    answer.begin = SeekAnswer::Begin::kEnds;
+    answer.begin = ReadAnswer::Begin::kEnds;
     return answer;
   }
-  answer.begin = SeekAnswer::Begin::kWaits;
+  answer.begin = ReadAnswer::Begin::kWaits;
   marker.Place(decision.purpose, kMarkerSequence);
   answer.marker = marker.user_key().ToString();
   for (const Question* other = begin; other != end; other++) {
