@@ -57,23 +57,6 @@ std::string FilterSize(uint64_t offset, uint64_t size) {
   return std::to_string(size) + " bytes at offset " + std::to_string(offset);
 }
 
-// The prefix extractor that the file was written with, or nullptr.
-std::shared_ptr<const SliceTransform> PrefixExtractorOf(
-    const BlockBasedFile& file, const TargetFamily& family) {
-  const auto properties = file.table()->GetTableProperties();
-  if (properties == nullptr || properties->prefix_extractor_name.empty() ||
-      properties->prefix_extractor_name == "nullptr") {
-    return nullptr;
-  }
-  const std::string& name = properties->prefix_extractor_name;
-  const auto& own = family.options.prefix_extractor;
-  if (own != nullptr && own->AsString() == name) return own;
-  std::shared_ptr<const SliceTransform> made;
-  const Status s =
-      SliceTransform::CreateFromString(ConfigOptions(), name, &made);
-  return s.ok() ? made : nullptr;
-}
-
 // Stores a string a little below `key`; returns false if there is none. For a
 // number, the string is the number before it, since real queries look like
 // that.
@@ -101,7 +84,7 @@ void JustAbove(const Slice& key, std::string* above) {
 // The questions that the filter of a file is asked about each key of the file.
 class Questions {
  public:
-  Questions(const FileFacts& facts, const TargetFamily& family)
+  explicit Questions(const FileFacts& facts)
       : reader_(facts.file().filter_state() ==
                         BlockBasedFile::FilterState::kFull
                     ? facts.file().GetHeldFilter()
@@ -109,7 +92,7 @@ class Questions {
         filter_(facts.filter() != nullptr && facts.filter()->CanFilter()
                     ? facts.filter()
                     : nullptr),
-        prefixes_(PrefixExtractorOf(facts.file(), family)),
+        prefixes_(facts.file().prefix_extractor()),
         // Without whole_key_filtering, only prefixes were added to the filter.
         whole_keys_(facts.file().whole_key_filtering()),
         asked_for_prefixes_(facts.filter() != nullptr &&
@@ -180,7 +163,7 @@ class Questions {
 
   FilterBitsReader* const reader_;       // of any policy
   const FileRangeFilter* const filter_;  // if it is one of Protean's
-  const std::shared_ptr<const SliceTransform> prefixes_;
+  const SliceTransform* const prefixes_;
   const bool whole_keys_;
   // If set, the reader takes whole keys for prefixes.
   const bool asked_for_prefixes_;
@@ -325,12 +308,12 @@ void FileFacts::ReadFilter(const TargetFamily& family,
   }
 }
 
-KeyCheck CheckKeys(const FileFacts& facts, const TargetFamily& family,
+KeyCheck CheckKeys(const FileFacts& facts,
                    const std::function<void(uint64_t keys)>& progress) {
   constexpr uint64_t kKeysPerReport = 1 << 16;
   const BlockBasedFile& file = facts.file();
   KeyCheck check;
-  Questions questions(facts, family);
+  Questions questions(facts);
   check.asked = questions.any();
 
   ReadOptions read_options(/*_verify_checksums=*/true, /*_fill_cache=*/false);

@@ -92,7 +92,7 @@ struct KeyCheck {
 // was written with a prefix extractor. RocksDB's own filters are asked what
 // they can answer. `progress` is called now and then with the number of keys
 // since the last call.
-KeyCheck CheckKeys(const FileFacts& facts, const TargetFamily& family,
+KeyCheck CheckKeys(const FileFacts& facts,
                    const std::function<void(uint64_t keys)>& progress);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -75,9 +75,6 @@ struct ReplayedReads {
   std::vector<size_t> first_question;  // index in `truth`, by read
   // The indexes of the questions that replayed reads put to a file.
   std::vector<std::vector<uint32_t>> asked;  // by file
-
- private:
-  void FindKinds();
 };
 
 // The samples that the reads give: the ranges in which they find nothing, one

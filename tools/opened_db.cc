@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cinttypes>
-#include <cstdarg>
 #include <map>
 #include <system_error>
 
@@ -52,12 +51,6 @@ class EnvWithoutCompactions : public EnvWrapper {
 
  private:
   std::array<ThreadPoolImpl, Priority::TOTAL> waiting_;
-};
-
-class NoLog : public Logger {
- public:
-  using Logger::Logv;
-  void Logv(const char* /*format*/, va_list /*arguments*/) override {}
 };
 
 Status LoadOptions(const std::string& path, Env* env, bool strictly,
@@ -194,7 +187,6 @@ Status OpenedDB::Open(const std::string& path, Env* env, bool for_writing,
     opening->env_ = NewCompositeEnv(
         std::make_shared<ReadOnlyFileSystem>(options.env->GetFileSystem()));
     options.env = opening->env_.get();
-    options.info_log = std::make_shared<NoLog>();
     // Another process that has the DB open may delete files between the reading
     // of the MANIFEST and their opening.
     constexpr int kTries = 5;

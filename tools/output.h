@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -198,7 +197,7 @@ class Interrupt {
   bool requested() const;
 
  private:
-  std::array<struct sigaction, 2> before_;
+  void (*before_[2])(int);
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -24,12 +24,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The name of the kind that a read counts to.
-std::string NameOfKind(const ReadQuery& read, bool finds_key) {
-  if (read.kind != ReadKind::kGet) return ToString(read.kind);
-  return finds_key ? "gets of present keys" : kGetsOfAbsentKeys;
-}
-
 // Nothing here compares the sequence numbers of markers.
 constexpr SequenceNumber kMarkerSequence = 0;
 
@@ -212,27 +206,22 @@ ReplayedReads::ReplayedReads(const std::vector<ReadQuery>& its_reads,
     replayed[i] = DrawFor(i, reads.size()) < 0.5;
     if (replayed[i]) count++;
   }
-  for (const Question& question : truth.questions) {
+  std::vector<bool> finds_key(reads.size());
+  for (uint32_t i = 0; i < truth.questions.size(); i++) {
+    const Question& question = truth.questions[i];
     first_question[question.read + 1]++;
+    if (!question.in_vain) finds_key[question.read] = true;
+    if (replayed[question.read]) asked[question.file].push_back(i);
   }
   std::partial_sum(first_question.begin(), first_question.end(),
                    first_question.begin());
-  for (uint32_t i = 0; i < truth.questions.size(); i++) {
-    const Question& question = truth.questions[i];
-    if (replayed[question.read]) asked[question.file].push_back(i);
-  }
-  FindKinds();
-}
-
-void ReplayedReads::FindKinds() {
-  std::vector<bool> finds_key(reads.size());
-  for (const Question& question : truth.questions) {
-    if (!question.in_vain) finds_key[question.read] = true;
-  }
   std::map<std::string, size_t> known;
   for (size_t i = 0; i < reads.size(); i++) {
     if (!replayed[i]) continue;
-    const std::string name = NameOfKind(reads[i], finds_key[i]);
+    const std::string name = reads[i].kind != ReadKind::kGet
+                                 ? ToString(reads[i].kind)
+                             : finds_key[i] ? "gets of present keys"
+                                            : kGetsOfAbsentKeys;
     const auto [place, is_new] = known.emplace(name, kinds.size());
     if (is_new) kinds.push_back({name});
     kind_of[i] = place->second;

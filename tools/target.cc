@@ -177,8 +177,7 @@ Status Target::DescribeFamily(
     family->options.comparator =
         family->comparator_known ? comparator : BytewiseComparator();
   }
-  const Status s = NameFiles(family);
-  return s.ok() ? CheckFolder(*family) : s;
+  return FindFiles(family);
 }
 
 Status Target::OpenDB() {
@@ -264,31 +263,26 @@ std::string Target::LastProteanPolicy(const std::string& name) const {
   return "";
 }
 
-namespace {
-
-bool IsListed(const std::vector<ManifestFamily>& manifest,
-              const TargetFamily& family, const TargetFile& file) {
-  return std::any_of(manifest.begin(), manifest.end(),
-                     [&](const ManifestFamily& now) {
-                       return now.name == family.name &&
-                              std::any_of(now.files.begin(), now.files.end(),
-                                          [&](const TargetFile& listed) {
-                                            return listed.number == file.number;
-                                          });
-                     });
+bool Target::IsListed(const TargetFamily& family,
+                      const TargetFile& file) const {
+  std::vector<ManifestFamily> manifest;
+  if (!ReadManifest(env, db, &manifest).ok()) return true;
+  for (const ManifestFamily& now : manifest) {
+    if (now.name != family.name) continue;
+    for (const TargetFile& listed : now.files) {
+      if (listed.number == file.number) return true;
+    }
+  }
+  return false;
 }
-
-}  // namespace
 
 bool Target::IsMissing(const TargetFamily& family,
                        const TargetFile& file) const {
-  if (db.empty() || !env->FileExists(file.path).IsNotFound()) return false;
-  std::vector<ManifestFamily> manifest;
-  return !ReadManifest(env, db, &manifest).ok() ||
-         IsListed(manifest, family, file);
+  return !db.empty() && env->FileExists(file.path).IsNotFound() &&
+         IsListed(family, file);
 }
 
-Status Target::NameFiles(TargetFamily* family) const {
+Status Target::FindFiles(TargetFamily* family) const {
   std::vector<std::string> folders = db_paths_;
   if (folders.empty()) {
     for (const DbPath& path : family->options.cf_paths.empty()
@@ -298,6 +292,7 @@ Status Target::NameFiles(TargetFamily* family) const {
     }
   }
   if (folders.empty()) folders.push_back(db);
+  bool any = family->files.empty();
   for (TargetFile& file : family->files) {
     if (file.path_id >= folders.size()) {
       return Status::InvalidArgument(
@@ -308,32 +303,20 @@ Status Target::NameFiles(TargetFamily* family) const {
     }
     file.path = MakeTableFileName(folders[file.path_id], file.number);
     file.name = file.path.substr(file.path.rfind('/') + 1);
+    any = any || env->FileExists(file.path).ok();
   }
-  return Status::OK();
-}
-
-Status Target::CheckFolder(const TargetFamily& family) const {
-  const auto is_there = [this](const TargetFile& file) {
-    return env->FileExists(file.path).ok();
-  };
-  if (family.files.empty() ||
-      std::any_of(family.files.begin(), family.files.end(), is_there)) {
-    return Status::OK();
-  }
-  std::vector<ManifestFamily> manifest;
-  const Status s = db.empty() ? Status::OK() : ReadManifest(env, db, &manifest);
   // The DB may have compacted the files meanwhile.
-  if (!s.ok() || !IsListed(manifest, family, family.files[0])) return s;
+  if (any || !IsListed(*family, family->files[0])) return Status::OK();
   if (!cut_off.empty()) {
     return Status::Corruption(
         "none of the files that the MANIFEST lists for column family " +
-        PrintedName(family.name) + " exists, and " + cut_off +
+        PrintedName(family->name) + " exists, and " + cut_off +
         ": restore it from a backup, or give SST files instead of --db");
   }
   return Status::InvalidArgument(
-      "none of the " + std::to_string(family.files.size()) +
-      " files of column family " + PrintedName(family.name) + ", such as " +
-      family.files[0].path +
+      "none of the " + std::to_string(family->files.size()) +
+      " files of column family " + PrintedName(family->name) + ", such as " +
+      family->files[0].path +
       ", exists. If the DB keeps them in another folder (db_paths or "
       "cf_paths), which its OPTIONS file does not name, name them with "
       "--db_path=DIR,..., or give the SST files instead of --db; otherwise "

@@ -153,11 +153,12 @@ class Target {
   Status DescribeFamily(const ConfigOptions& config, const Status& loaded,
                         const std::vector<ColumnFamilyDescriptor>& described,
                         TargetFamily* family) const;
-  // Sets the names and paths of the family's files.
-  Status NameFiles(TargetFamily* family) const;
-  // Returns InvalidArgument if none of the family's files is where it should
-  // be.
-  Status CheckFolder(const TargetFamily& family) const;
+  // Sets the names and paths of the family's files. Returns InvalidArgument if
+  // none of them is where it should be.
+  Status FindFiles(TargetFamily* family) const;
+  // Returns true if the MANIFEST lists the file at this moment, or cannot be
+  // read any more.
+  bool IsListed(const TargetFamily& family, const TargetFile& file) const;
   Status OpenFiles(const std::vector<std::string>& paths);
 
   std::vector<std::string> db_paths_;

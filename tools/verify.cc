@@ -143,7 +143,7 @@ void CheckFile(const Target& target, const CountRead& count, FileCheck* check) {
       count(read, bytes);
     };
     const Status read = WithoutExceptions([&] {
-      keys = CheckKeys(*facts, family, report);
+      keys = CheckKeys(*facts, report);
       return keys.data;
     });
     keys.data = read;
@@ -325,8 +325,7 @@ class Verify : public Command {
     Status s = OpenTarget(/*or_files=*/true);
     // Hours of reading would be in vain if the DB could not be opened then.
     if (s.ok() && fix_) {
-      s = target_.CheckForWriting();
-      if (s.ok()) s = OpenedDB::CheckForWriting(target_.db, target_.env);
+      s = CheckForWriting(target_, /*while_open=*/"");
       if (!s.ok()) s = NothingFixed(target_, s);
     }
     if (!s.ok()) return s;
