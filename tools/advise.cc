@@ -52,38 +52,35 @@ std::string OptionOf(const FilterPolicy& policy, const std::string& name) {
 }
 
 const std::vector<Column> kPolicyColumns = {
-    {"policy", "policy"},
+    {"policy"},
     {"bits_per_key", "bits/key"},
     {"filter_size", "filters"},
     {"filter_ns_per_op", "filter ns/op", 0},
     {"build_ns_per_key", "build ns/key", 0},
     {"build_cpu_seconds", "build CPU s"},
-    {"build_memory", "build memory"},
+    {"build_memory"},
     {"predicted_fpr", "predicted FPR", 5},
     {"measured_fpr", "measured FPR", 5},
     {"blocks_per_op", "blocks/op", 4},
-    {"saved_per_bit", "saved by a bit", 4},
-};
+    {"saved_per_bit", "saved by a bit", 4}};
 
 const std::vector<Column> kLevelColumns = {
-    {"policy", "policy"},
-    {"level", "level"},
-    {"files", "files"},
-    {"keys", "keys"},
+    {"policy"},
+    {"level"},
+    {"files"},
+    {"keys"},
     {"bits_per_key", "bits/key"},
     {"asked_in_vain_per_op", "asked in vain/op", 3},
     {"predicted_fpr", "predicted FPR", 5},
     {"measured_fpr", "measured FPR", 5},
-    {"blocks_per_op", "blocks/op", 4},
-};
+    {"blocks_per_op", "blocks/op", 4}};
 
 const std::vector<Column> kKindColumns = {
     {"kind", "kind of read"},
-    {"reads", "reads"},
+    {"reads"},
     {"blocks_per_op_none", "without filters", 4},
     {"blocks_per_op_as_it_is", "now", 4},
-    {"blocks_per_op", "then", 4},
-};
+    {"blocks_per_op", "then", 4}};
 
 constexpr Command::Text kAdvise = {
     "advise",

@@ -18,17 +18,15 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-const std::vector<Column> kColumns = {
-    {"file", "file"},
-    {"level", "level"},
-    {"design", "filter"},
-    {"answer", "says"},
-    {"outcome", "read?"},
-    {"why", "because"},
-    {"refresh", "in a refresh"},
-    {"old_fpr", "old FPR", 5},
-    {"new_fpr", "new FPR", 5},
-};
+const std::vector<Column> kColumns = {{"file"},
+                                      {"level"},
+                                      {"design", "filter"},
+                                      {"answer", "says"},
+                                      {"outcome", "read?"},
+                                      {"why", "because"},
+                                      {"refresh", "in a refresh"},
+                                      {"old_fpr", "old FPR", 5},
+                                      {"new_fpr", "new FPR", 5}};
 
 // The outcomes of a file in a read.
 constexpr char kNotOpened[] = "no";

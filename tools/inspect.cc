@@ -60,29 +60,26 @@ struct Sum {
 };
 
 const std::vector<Column> kFileColumns = {
-    {"file", "file"},
-    {"level", "level"},
-    {"keys", "keys"},
-    {"size", "size"},
+    {"file"},
+    {"level"},
+    {"keys"},
+    {"size"},
     {"kind", "filter"},
     {"bits_per_key", "bits/key"},
     {"predicted_fpr", "predicted FPR", 5},
-    {"design", "design"},
+    {"design"},
     {"basis", "designed"},
     {"false_positive_price", "at a price of"},
-    {"unfiltered", "ranges are not filtered, because"},
-};
+    {"unfiltered", "ranges are not filtered, because"}};
 
-const std::vector<Column> kSumColumns = {
-    {"level", "level"},
-    {"files", "files"},
-    {"unfiltered", "unfiltered"},
-    {"keys", "keys"},
-    {"size", "size"},
-    {"filter_size", "filters"},
-    {"bits_per_key", "bits/key"},
-    {"predicted_fpr", "predicted FPR", 5},
-};
+const std::vector<Column> kSumColumns = {{"level"},
+                                         {"files"},
+                                         {"unfiltered"},
+                                         {"keys"},
+                                         {"size"},
+                                         {"filter_size", "filters"},
+                                         {"bits_per_key", "bits/key"},
+                                         {"predicted_fpr", "predicted FPR", 5}};
 
 // The fields about a file that can be read.
 Json FactsOf(const FileFacts& facts) {

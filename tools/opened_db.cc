@@ -315,10 +315,7 @@ void PrintRewritten(const std::string& column_family, const Json& result,
       row[field] = file[field];
     }
   }
-  std::vector<Column> columns = {{"file", "file"},
-                                 {"level", "level"},
-                                 {"size", "size"},
-                                 {"outcome", "outcome"}};
+  std::vector<Column> columns = {{"file"}, {"level"}, {"size"}, {"outcome"}};
   if (judged) {
     columns.insert(columns.end(), {{"queries", "queries"},
                                    {"old_fpr", "old FPR", 5},

@@ -38,7 +38,9 @@ void Output::Table(const std::vector<Column>& columns,
   }
   std::vector<std::string> lines(1 + rows.size());
   for (const Column& column : columns) {
-    std::vector<std::string> cells = {column.title};
+    std::vector<std::string> cells = {column.title == nullptr ? column.field
+                                                              : column.title};
+    std::replace(cells[0].begin(), cells[0].end(), '_', ' ');
     size_t width = cells[0].size();
     bool is_empty = !rows.empty();
     bool is_left = false;

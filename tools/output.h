@@ -29,7 +29,8 @@ using Json = nlohmann::ordered_json;
 // A column of a table.
 struct Column {
   const char* field;  // key in the rows
-  const char* title;
+  // The field's name if it is not given.
+  const char* title = nullptr;
   // Digits after the point of a fraction.
   int digits = 2;
 };

@@ -25,11 +25,7 @@ constexpr char kSet[] = "to set";     // an option has to be changed
 constexpr char kUnknown[] = "unknown";
 
 const std::vector<Column> kColumns = {
-    {"property", "property"},
-    {"found", "found"},
-    {"outcome", "with Protean"},
-    {"advice", "note"},
-};
+    {"property"}, {"found"}, {"outcome", "with Protean"}, {"advice", "note"}};
 
 // The sums over the files of a column family.
 struct FilesSeen {

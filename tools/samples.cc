@@ -20,9 +20,8 @@ namespace {
 const std::vector<Column> kShapeColumns = {
     {"values", "values in the range"},
     {"shared_bytes", "bytes shared by the bounds"},
-    {"ranges", "ranges"},
-    {"share", "share", 4},
-};
+    {"ranges"},
+    {"share", "share", 4}};
 
 uint64_t NumberOf(const std::string& bytes) {
   uint64_t number = 0;

@@ -174,18 +174,16 @@ void InParallel(size_t count, const std::function<void(size_t)>& work) {
 
 // ---- What is printed ----
 
-const std::vector<Column> kVerifiedColumns = {
-    {"file", "file"},
-    {"level", "level"},
-    {"keys", "keys"},
-    {"kind", "filter"},
-    {"status", "status"},
-    {"offset", "offset"},
-    {"false_negatives", "false negatives"},
-    {"first_key", "first key denied"},
-    {"question", "asked for"},
-    {"detail", "detail"},
-};
+const std::vector<Column> kVerifiedColumns = {{"file"},
+                                              {"level"},
+                                              {"keys"},
+                                              {"kind", "filter"},
+                                              {"status"},
+                                              {"offset"},
+                                              {"false_negatives"},
+                                              {"first_key", "first key denied"},
+                                              {"question", "asked for"},
+                                              {"detail"}};
 
 // The sums over all files that were checked.
 struct VerifyTotals {
@@ -241,11 +239,7 @@ std::string LeftToRocksDB(const Target& target) {
 // ---- Fixing ----
 
 const std::vector<Column> kFixedColumns = {
-    {"column_family", "column family"},
-    {"file", "file"},
-    {"fix", "fix"},
-    {"detail", "detail"},
-};
+    {"column_family"}, {"file"}, {"fix"}, {"detail"}};
 
 // Why the DB could not be opened for writing, with what would work.
 Status NothingFixed(const Target& target, const Status& s) {
