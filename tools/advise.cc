@@ -82,7 +82,7 @@ const std::vector<Column> kKindColumns = {
     {"blocks_per_op_as_it_is", "now", 4},
     {"blocks_per_op", "then", 4}};
 
-constexpr Command::Text kAdvise = {
+constexpr CommandText kAdvise = {
     "advise",
     "Recommends filters and their size, measured with the DB's own files and "
     "reads.",

@@ -34,7 +34,7 @@ Status PutSeedsInto(const std::vector<SampleQuery>& seeds,
   return s;
 }
 
-constexpr Command::Text kApply = {
+constexpr CommandText kApply = {
     "apply",
     "Changes the filter policy in the OPTIONS file of a DB, from where "
     "rollback leads back.",

@@ -71,7 +71,7 @@ bool Ask(const FileFacts& facts, const TargetFamily& family,
   return true;
 }
 
-constexpr Command::Text kExplain = {
+constexpr CommandText kExplain = {
     "explain",
     "Explains a read: which files it looks at, what each filter says, and "
     "which reads are in vain.",

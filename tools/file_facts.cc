@@ -173,6 +173,18 @@ class Questions {
   std::string skip_;
 };
 
+// Returns the result of `read`, which reads a file. RocksDB trusts some sizes
+// before it knows whether they are damaged; an exception that the standard
+// library then throws is returned as Corruption.
+template <typename Read>
+Status WithoutExceptions(const Read& read) {
+  try {
+    return read();
+  } catch (const std::exception& e) {
+    return Status::Corruption("reading it throws an exception", e.what());
+  }
+}
+
 // What is wrong in the header, given the number of keys, the smallest and the
 // largest one; empty if nothing is.
 std::string CheckHeader(const FilterBlock& filter, uint64_t keys,
@@ -197,14 +209,6 @@ std::string CheckHeader(const FilterBlock& filter, uint64_t keys,
 }
 
 }  // namespace
-
-Status WithoutExceptions(const std::function<Status()>& read) {
-  try {
-    return read();
-  } catch (const std::exception& e) {
-    return Status::Corruption("reading it throws an exception", e.what());
-  }
-}
 
 Status FileFacts::Read(const TargetFamily& family, const TargetFile& file,
                        std::unique_ptr<FileFacts>* facts) {
@@ -319,29 +323,29 @@ KeyCheck CheckKeys(const FileFacts& facts,
   ReadOptions read_options(/*_verify_checksums=*/true, /*_fill_cache=*/false);
   read_options.total_order_seek = true;
   read_options.readahead_size = 2 << 20;
-  const std::unique_ptr<InternalIterator> it =
-      facts.file().NewIterator(read_options, /*keys_only=*/true);
   const size_t timestamp_size = file.user_comparator()->timestamp_size();
   std::string first;
   std::string last;
-  for (it->SeekToFirst(); it->Valid(); it->Next()) {
-    const Slice key =
-        ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
-    if (check.keys > 0 && key == last) continue;
-    const char* denied =
-        questions.Denied(key, check.keys == 0 ? nullptr : &last);
-    if (denied != nullptr) {
-      if (check.false_negatives++ == 0) {
+  check.data = WithoutExceptions([&] {
+    const std::unique_ptr<InternalIterator> it =
+        file.NewIterator(read_options, /*keys_only=*/true);
+    for (it->SeekToFirst(); it->Valid(); it->Next()) {
+      const Slice key =
+          ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
+      if (check.keys > 0 && key == last) continue;
+      const char* denied =
+          questions.Denied(key, check.keys == 0 ? nullptr : &last);
+      if (denied != nullptr && check.false_negatives++ == 0) {
         check.first_key = key.ToString();
         check.first_question = denied;
       }
+      if (check.keys++ == 0) first = key.ToString();
+      last.assign(key.data(), key.size());
+      if (check.keys % kKeysPerReport == 0) progress(kKeysPerReport);
     }
-    if (check.keys++ == 0) first = key.ToString();
-    last.assign(key.data(), key.size());
-    if (check.keys % kKeysPerReport == 0) progress(kKeysPerReport);
-  }
-  progress(check.keys % kKeysPerReport);
-  check.data = it->status();
+    progress(check.keys % kKeysPerReport);
+    return it->status();
+  });
   if (check.data.ok() && facts.filter() != nullptr && !facts.damaged &&
       file.whole_key_filtering()) {
     const bool ascending = Slice(first).compare(last) <= 0;

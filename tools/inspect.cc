@@ -98,7 +98,8 @@ Json FactsOf(const FileFacts& facts) {
       {"false_positive_price", OrNull(is_designed && !price.empty(), price)},
       {"samples", OrNull(is_designed, report.samples)},
       {"filter_bytes", facts.filter_bytes},
-      {"bits_per_key", OrNull(facts.filter_bytes > 0, facts.bits_per_key())},
+      {"bits_per_key", OrNull(facts.filter_bytes > 0,
+                              8 * Ratio(facts.filter_bytes, facts.keys))},
       {"predicted_fpr", OrNull(report.predicted_fpr)},
       {"model_micros", OrNull(is_designed, report.model_micros)},
       {"parts",
@@ -106,7 +107,7 @@ Json FactsOf(const FileFacts& facts) {
       {"unfiltered", facts.unfiltered}};
 }
 
-constexpr Command::Text kInspect = {
+constexpr CommandText kInspect = {
     "inspect",
     "Shows the filter of each SST file, what its design is based on, and its "
     "predicted false positive rate.",

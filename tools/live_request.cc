@@ -181,7 +181,7 @@ Status AskLive(const Target& target, const LiveFlags& flags,
 
 namespace {
 
-constexpr Command::Text kStatistics = {
+constexpr CommandText kStatistics = {
     "statistics", "Prints what the filters of a running process have done.",
     "--db=DIR", "those that have a FilterRefresher",
     R"(What filters have done is known only to the process that has the DB open. This command asks it for the

@@ -79,7 +79,7 @@ std::string VersionOf(const Target& target) {
   return text.substr(number, text.find('\n', number) - number);
 }
 
-constexpr Command::Text kPreflight = {
+constexpr CommandText kPreflight = {
     "preflight",
     "Checks before you adopt Protean: what will work with a DB, what will not, "
     "and what to set.",

@@ -35,7 +35,7 @@ struct ReadQuery {
   std::string target;
   // The bound of a closed seek: forwards, the exclusive upper bound; backwards,
   // the inclusive lower bound.
-  std::string bound;
+  std::string bound{};
   // For SeekForPrev: whether the target itself is a possible result.
   bool inclusive = true;
 };

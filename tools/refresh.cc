@@ -38,7 +38,7 @@ std::string WhyNotWithoutSamples(const TargetFamily& family) {
       family.samples() != nullptr ? "give --samples=FILE; or " : "");
 }
 
-constexpr Command::Text kRefresh = {
+constexpr CommandText kRefresh = {
     "refresh",
     "Rewrites the SST files whose filters would do much better if they were "
     "designed for current queries.",

@@ -114,7 +114,7 @@ struct Totals {
   }
 };
 
-constexpr Command::Text kRollback = {
+constexpr CommandText kRollback = {
     "rollback",
     "Goes back to what was before apply, or gives the DB back to a RocksDB "
     "without Protean.",

@@ -240,19 +240,15 @@ std::vector<SampleQuery> SamplesOf(const std::vector<ReadQuery>& reads,
     last = question.read;
     const ReadQuery& read = reads[question.read];
     const ReadTruth::End& end = truth.ends[question.read];
-    SampleQuery sample;
     if (read.kind == ReadKind::kGet) {
-      sample = {read.target, read.target, true};
+      samples.push_back({read.target, read.target, true});
     } else if (read.kind == ReadKind::kClosedSeekForPrev) {
-      sample = {read.bound, read.target, read.inclusive};
+      samples.push_back({read.bound, read.target, read.inclusive});
     } else if (end.found) {
-      sample = {read.target, end.key, true};
+      samples.push_back({read.target, end.key, true});
     } else if (read.kind == ReadKind::kClosedSeek) {
-      sample = {read.target, read.bound, false};
-    } else {
-      continue;
+      samples.push_back({read.target, read.bound, false});
     }
-    samples.push_back(std::move(sample));
   }
   return samples;
 }

@@ -128,6 +128,10 @@ void Target::AddFlags(Arguments* arguments, const char* by_default) {
 }
 
 Status Target::Open(const std::vector<std::string>& operands) {
+  families.clear();
+  under_protean.clear();
+  notes.clear();
+  env = Env::Default();
   if (db.empty() == operands.empty()) {
     return Status::InvalidArgument(
         db.empty() ? "give a DB or SST files: --db=DIR, or FILE..."

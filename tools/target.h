@@ -96,7 +96,7 @@ class Target {
 
   // Finds the column families and files. Either --db is given, or `operands`,
   // which are paths of SST files. InvalidArgument or NotFound says what was
-  // wrong and what would work.
+  // wrong and what would work. May be called again, to look once more.
   Status Open(const std::vector<std::string>& operands);
 
   // The only column family, or the one named default. InvalidArgument if there

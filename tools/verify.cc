@@ -133,7 +133,6 @@ void CheckFile(const Target& target, const CountRead& count, FileCheck* check) {
   }
   uint64_t left = file.bytes;
   if (opened.ok()) {
-    KeyCheck keys;
     const double bytes_of_key = Ratio(file.bytes, facts->entries);
     const auto report = [&](uint64_t read) {
       const uint64_t bytes = std::min(
@@ -142,12 +141,7 @@ void CheckFile(const Target& target, const CountRead& count, FileCheck* check) {
       left -= bytes;
       count(read, bytes);
     };
-    const Status read = WithoutExceptions([&] {
-      keys = CheckKeys(*facts, report);
-      return keys.data;
-    });
-    keys.data = read;
-    Judge(*facts, keys, check);
+    Judge(*facts, CheckKeys(*facts, report), check);
   }
   count(0, left);
 }
@@ -261,7 +255,7 @@ Status FixFile(const OpenedDB& opened, const std::string& column_family,
   return s.IsNotFound() ? Status::OK() : s;
 }
 
-constexpr Command::Text kVerify = {
+constexpr CommandText kVerify = {
     "verify",
     "Checks that the filter of each SST file finds every key of the file.",
     "--db=DIR | FILE...", "all of them",
@@ -315,7 +309,6 @@ class Verify : public Command {
           "--fix needs --db=DIR: only its DB can rewrite a file, since the "
           "MANIFEST must list the new one");
     }
-    const Target closed = target_;
     Status s = OpenTarget(/*or_files=*/true);
     // Hours of reading would be in vain if the DB could not be opened then.
     if (s.ok() && fix_) {
@@ -333,25 +326,24 @@ class Verify : public Command {
       out().Table(kVerifiedColumns, {row});
       out().Line();
     }
-    s = VerifyAll(closed, &totals);
+    s = VerifyAll(&totals);
     if (!s.ok()) return s;
     out().Line(totals.Summary());
     out().Line(LeftToRocksDB(target_));
     found_ = totals.NeedsAttention();
-    return fix_ && totals.wrong > 0 ? Fix(closed, totals) : s;
+    return fix_ && totals.wrong > 0 ? Fix(totals) : s;
   }
 
   // Verifies the files of the target, and then the files that have replaced
   // those that are gone. Files that have been verified before are left out.
   // Prints a row for each file, and adds it to `*totals`. Returns an error only
-  // if the target cannot be opened. `closed` is the target before that.
-  Status VerifyAll(const Target& closed, VerifyTotals* totals) {
+  // if the target cannot be opened.
+  Status VerifyAll(VerifyTotals* totals) {
     // How often the DB is looked at again if files are gone. A pass after the
     // first one is short: only what has been written meanwhile is new.
     constexpr int kPasses = 10;
     uint64_t gone = 0;
     for (int i = 0; i < kPasses; i++) {
-      target_ = closed;
       const Status s = target_.Open(operands_);
       if (!s.ok()) return s;
       gone = VerifyNewFiles(totals);
@@ -418,7 +410,7 @@ class Verify : public Command {
   }
 
   // Rewrites what `before` says can be fixed, and verifies the result.
-  Status Fix(const Target& closed, const VerifyTotals& before) {
+  Status Fix(const VerifyTotals& before) {
     uint64_t unfixed = before.wrong - before.fixable.size();
     if (unfixed > 0) {
       err() << unfixed
@@ -431,7 +423,7 @@ class Verify : public Command {
     if (!s.ok()) return s;
     // Verifies the files that have been written meanwhile.
     VerifyTotals after;
-    s = VerifyAll(closed, &after);
+    s = VerifyAll(&after);
     if (!s.ok()) return s;
     out().Line(after.Summary());
     found_ = unfixed > 0 || before.not_seen > 0 || after.NeedsAttention();
