@@ -299,7 +299,7 @@ class Advise : public Command {
     }
     // No filter is always a candidate: all others are compared with it, and it
     // costs nothing.
-    candidates_ = {{"none", nullptr}};
+    candidates_ = {{"as it is"}, {"none"}};
     Status s = AddCandidates(policies_.empty() ? kDefaultPolicies : policies_,
                              &candidates_);
     if (s.ok()) s = OpenTarget(/*or_files=*/true);
@@ -547,7 +547,7 @@ class Advise : public Command {
       out().Line("Without limits, the advice would be " + ruled_out.name +
                  ", which " + TightestLimit(ruled_out, limits_).Text());
     }
-    const Candidate& best = candidates_[recommended.result - kNoFilters];
+    const Candidate& best = candidates_[recommended.result];
     PrintAdvice(best, recommended.result);
     if (!report_.stopped) return Status::OK();
     return Status::Incomplete(

@@ -239,7 +239,7 @@ class Explain : public Command {
     if (read.hi_inclusive) options.limit->push_back('\0');
     std::unique_ptr<OpenedDB> opened;
     RefreshResult result;
-    Status s = OpenedDB::Open(target_.db, target_.env,
+    Status s = OpenedDB::Open(target_,
                               /*for_writing=*/false, &opened);
     if (!s.ok()) return s;
     ColumnFamilyHandle* const handle = opened->Find(family.name);

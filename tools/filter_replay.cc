@@ -110,16 +110,15 @@ void ExtrapolateToAllFiles(std::map<int, ReplaySum>* levels) {
 // are asked; the others are taken to answer as these do.
 class Contestant {
  public:
-  Contestant(std::string its_name, const FilterPolicy* its_policy,
-             const ReplayedReads& reads, const std::vector<TargetFile>& files)
-      : policy(its_policy),
+  Contestant(const Candidate& candidate, const ReplayedReads& reads,
+             const std::vector<TargetFile>& files)
+      : policy(candidate.policy.get()),
         sums(files.size()),
-        name_(std::move(its_name)),
+        name_(candidate.name),
         reads_(reads),
         questions_(reads.truth.questions),
         files_(files),
-        answers_(questions_.size()),
-        known_(files.size()) {
+        answers_(questions_.size()) {
     for (size_t i = 0; i < files.size(); i++) {
       sums[i].files = 1;
       sums[i].bytes = files[i].bytes;
@@ -147,7 +146,6 @@ class Contestant {
     }
     asking_nanos_ += clock.CPUNanos() - begin;
     asked_ += to_file.size();
-    known_[file] = true;
     ReplaySum& sum = sums[file];
     sum.built_files = 1;
     sum.built_bytes = sum.bytes;
@@ -220,6 +218,8 @@ class Contestant {
   };
   using RatesByPlace = std::map<std::pair<ReadKind, int>, Rates>;  // the level
 
+  bool IsAsked(uint32_t file) const { return sums[file].built_files > 0; }
+
   // The markers at which files wait that the read has asked already, in order.
   // None unless the read is a forward seek.
   std::vector<Slice> MarkersOf(uint32_t read) const {
@@ -241,7 +241,7 @@ class Contestant {
   RatesByPlace FindRates() const {
     RatesByPlace rates;
     for (uint32_t file = 0; file < files_.size(); file++) {
-      if (!known_[file]) continue;
+      if (!IsAsked(file)) continue;
       for (const uint32_t i : reads_.asked[file]) {
         const Question& question = questions_[i];
         const ReadQuery& read = reads_.ReadOf(question);
@@ -293,7 +293,7 @@ class Contestant {
       return share;
     };
     for (uint32_t file = 0; file < files_.size(); file++) {
-      if (known_[file]) continue;
+      if (IsAsked(file)) continue;
       for (const uint32_t i : reads_.asked[file]) {
         const ReadKind kind = reads_.ReadOf(questions_[i]).kind;
         const int level = files_[file].level;
@@ -368,12 +368,11 @@ class Contestant {
     return visited;
   }
 
-  const std::string name_;
+  const std::string& name_;
   const ReplayedReads& reads_;
   const std::vector<Question>& questions_;
   const std::vector<TargetFile>& files_;
   std::vector<ReadAnswer> answers_;  // by question
-  std::vector<bool> known_;          // by file: whether it was asked
   // The questions that were asked, and the CPU time that they took.
   uint64_t asked_ = 0;
   uint64_t asking_nanos_ = 0;
@@ -389,10 +388,8 @@ class Replay {
         report_(*report),
         reads_(task.reads, task.truth, family_.files.size()),
         keys_(family_.files.size()) {
-    contestants_.emplace_back("as it is", nullptr, reads_, family_.files);
     for (const Candidate& candidate : task.candidates) {
-      contestants_.emplace_back(candidate.name, candidate.policy.get(), reads_,
-                                family_.files);
+      contestants_.emplace_back(candidate, reads_, family_.files);
     }
   }
 

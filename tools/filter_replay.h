@@ -181,14 +181,13 @@ struct ReplayResult {
 
 struct Candidate {
   std::string name;
-  std::shared_ptr<const FilterPolicy> policy;  // nullptr: no filters
+  std::shared_ptr<const FilterPolicy> policy{};  // nullptr: no filters
 };
 
 struct ReplayReport {
-  // First the existing filters, then those of the candidates.
-  std::vector<ReplayResult> results;
-  uint64_t replayed = 0;  // reads
-  uint64_t taught = 0;    // samples given to the policies
+  std::vector<ReplayResult> results;  // of the candidates
+  uint64_t replayed = 0;              // reads
+  uint64_t taught = 0;                // samples given to the policies
   size_t files_gone = 0;
   bool levels_settled = false;  // whether a policy was told the tree
   // Files whose existing filters are not asked, because the column family's
@@ -208,6 +207,7 @@ struct ReplayTask {
   const TargetFamily& family;
   const std::vector<ReadQuery>& reads;
   const ReadTruth& truth;
+  // The first one stands for the filters that exist.
   const std::vector<Candidate>& candidates;
   // Of the files whose filters are built, in all.
   uint64_t max_bytes;

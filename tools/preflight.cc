@@ -71,7 +71,7 @@ constexpr int kMinMinor = 10;
 // The version in the OPTIONS file; empty if there is none.
 std::string VersionOf(const Target& target) {
   std::string text;
-  if (!ReadLatestOptions(target.db, target.env, &text).ok()) return "";
+  if (!ReadLatestOptions(target, &text).ok()) return "";
   constexpr char kName[] = "rocksdb_version=";
   const size_t begin = text.find(kName);
   if (begin == std::string::npos) return "";
@@ -262,7 +262,7 @@ class Preflight : public Command {
         Format("Protean needs RocksDB %d.%d or later, and a library that was "
                "built for just this version",
                kMinMajor, kMinMinor));
-    const Status s = OpenedDB::CheckForWriting(target_.db, target_.env);
+    const Status s = OpenedDB::CheckForWriting(target_);
     if (s.IsBusy()) {
       Add("apply, refresh, rollback", "the DB is open", kWorks,
           "refresh with --live, or when no process has the DB open");

@@ -268,9 +268,8 @@ class Rollback : public Command {
   // What is left to be done, found out without writing anything.
   Status Estimate(Progress* progress, Totals* totals) const {
     std::unique_ptr<OpenedDB> opened;
-    const Status s =
-        OpenedDB::Open(target_.db, target_.env, /*for_writing=*/false, &opened,
-                       Adjust(/*at_the_end=*/false));
+    const Status s = OpenedDB::Open(target_, /*for_writing=*/false, &opened,
+                                    Adjust(/*at_the_end=*/false));
     RefreshOptions dry;
     dry.dry_run = true;
     return s.ok() ? ReplaceAll(*opened, dry, progress, totals) : s;
@@ -292,8 +291,8 @@ class Rollback : public Command {
 
   Status RewriteAll(const Totals& estimated, Totals* totals) const {
     std::unique_ptr<OpenedDB> opened;
-    Status s = OpenedDB::Open(target_.db, target_.env, /*for_writing=*/true,
-                              &opened, Adjust(/*at_the_end=*/false));
+    Status s = OpenedDB::Open(target_, /*for_writing=*/true, &opened,
+                              Adjust(/*at_the_end=*/false));
     if (!s.ok()) return s;
     const Interrupt interrupt;
     Progress progress(err());
@@ -328,8 +327,8 @@ class Rollback : public Command {
     for (const RolledBackFamily& family : families_) {
       row["column_families"].push_back(family.target->name);
     }
-    Status s = OpenedDB::ChangeOptions(
-        target_.db, target_.env, Adjust(/*at_the_end=*/true), row, &out());
+    Status s = OpenedDB::ChangeOptions(target_, Adjust(/*at_the_end=*/true),
+                                       row, &out());
     for (const RolledBackFamily& family : families_) {
       const std::string kept = KeptFile(target_, *family.target);
       if (s.ok() && target_.env->FileExists(kept).ok()) {

@@ -9,7 +9,6 @@
 #include "file/filename.h"
 #include "filter_policy/filter_kinds.h"
 #include "filter_policy/samples/files.h"
-#include "filter_policy/samples/query_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/utilities/options_util.h"
 #include "tools/arguments.h"

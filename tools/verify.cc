@@ -440,8 +440,7 @@ class Verify : public Command {
       WarnOfRelativeSamplesFile(family, err());
     }
     std::unique_ptr<OpenedDB> opened;
-    Status s =
-        OpenedDB::Open(target_.db, target_.env, /*for_writing=*/true, &opened);
+    Status s = OpenedDB::Open(target_, /*for_writing=*/true, &opened);
     if (!s.ok()) return NothingFixed(target_, s);
     const Interrupt interrupt;
     Progress progress(err());

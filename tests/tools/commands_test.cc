@@ -70,8 +70,11 @@ TEST_F(ApplyTest, ReadsBackWhatIsWritten) {
       std::make_shared<ChangingFileSystem>(FileSystem::Default()));
   std::ostringstream out;
   Output output(out, /*as_json=*/false);
+  Target target;
+  target.db = path_;
+  target.env = env.get();
   const Status s = OpenedDB::ChangeOptions(
-      path_, env.get(),
+      target,
       [](ColumnFamilyDescriptor* family) {
         if (family->name != "surf") return;
         GiveFilterPolicy(
