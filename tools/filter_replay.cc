@@ -565,22 +565,6 @@ class Replay {
 
 }  // namespace
 
-void ReplaySum::Add(const ReplaySum& other) {
-  files += other.files;
-  bytes += other.bytes;
-  built_files += other.built_files;
-  built_bytes += other.built_bytes;
-  keys += other.keys;
-  filter_bytes += other.filter_bytes;
-  build_nanos += other.build_nanos;
-  build_memory = std::max(build_memory, other.build_memory);
-  in_vain += other.in_vain;
-  false_positives += other.false_positives;
-  blocks += other.blocks;
-  predicted += other.predicted;
-  predicting += other.predicting;
-}
-
 Status ReplayReads(const ReplayTask& task, ReplayReport* report) {
   return Replay(task, report).Run();
 }

@@ -6,7 +6,7 @@
 //  One half of the reads, chosen at random, teaches the policies that design
 //  their filters for queries, as the samples of a DB would. The other half is
 //  replayed: for each read, it is known which files it asks, and which of them
-//  in vain (read_truth.h). A file is read if it has something for the read, or
+//  in vain (reads.h). A file is read if it has something for the read, or
 //  if its filter does not know better; the blocks of these files add up to the
 //  cost of the read.
 //
@@ -25,7 +25,6 @@
 #include "filter_policy/parted_filter.h"
 #include "rocksdb/filter_policy.h"
 #include "tools/output.h"
-#include "tools/read_truth.h"
 #include "tools/reads.h"
 #include "tools/target.h"
 
@@ -156,8 +155,21 @@ struct ReplaySum {
   double predicted = 0;
   uint64_t predicting = 0;
 
-  void Add(const ReplaySum& other);
-
+  void Add(const ReplaySum& other) {
+    files += other.files;
+    bytes += other.bytes;
+    built_files += other.built_files;
+    built_bytes += other.built_bytes;
+    keys += other.keys;
+    filter_bytes += other.filter_bytes;
+    build_nanos += other.build_nanos;
+    build_memory = std::max(build_memory, other.build_memory);
+    in_vain += other.in_vain;
+    false_positives += other.false_positives;
+    blocks += other.blocks;
+    predicted += other.predicted;
+    predicting += other.predicting;
+  }
   double BitsPerKey() const { return keys > 0 ? 8 * filter_bytes / keys : 0; }
   double FalsePositiveRate() const { return Ratio(false_positives, in_vain); }
   // Negative if no filter predicts a rate.

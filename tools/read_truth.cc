@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/read_truth.h"
-
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -12,6 +10,7 @@
 #include "rocksdb/perf_context.h"
 #include "table/rocksdb_internals/block_based_file.h"
 #include "tools/file_facts.h"
+#include "tools/reads.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

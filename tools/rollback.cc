@@ -6,7 +6,6 @@
 #include <cinttypes>
 
 #include "plugin/refresh_run.h"
-#include "rocksdb/utilities/options_util.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/opened_db.h"
@@ -46,28 +45,6 @@ Status MakeStockPolicy(const std::string& to,
   const std::unique_ptr<FilterBitsBuilder> builder(
       (*policy)->GetBuilderWithContext(FilterBuildingContext(table)));
   return builder == nullptr ? refused("builds no filters") : Status::OK();
-}
-
-// Loads the table factory of a column family strictly as an OPTIONS file has
-// it. InvalidArgument if that cannot be done.
-Status LoadTable(const std::string& file, Env* env, const std::string& name,
-                 std::shared_ptr<TableFactory>* table) {
-  ConfigOptions config;
-  config.ignore_unsupported_options = false;
-  config.env = env;
-  DBOptions db_options;
-  std::vector<ColumnFamilyDescriptor> families;
-  const Status s = LoadOptionsFromFile(config, file, &db_options, &families);
-  if (!s.ok()) {
-    return Status::InvalidArgument(file + " cannot be used: " + s.ToString());
-  }
-  for (ColumnFamilyDescriptor& family : families) {
-    if (family.name != name) continue;
-    *table = std::move(family.options.table_factory);
-    return s;
-  }
-  return Status::InvalidArgument(file + " has no column family " +
-                                 PrintedName(name));
 }
 
 // Returns true if a file of the column family has a filter of Protean's. Files
@@ -202,7 +179,8 @@ class Rollback : public Command {
       const std::string file = KeptFile(target_, family);
       if (!target_.env->FileExists(file).ok()) continue;
       RolledBackFamily chosen = {&family};
-      const Status s = LoadTable(file, target_.env, family.name, &chosen.kept);
+      const Status s = LoadTable(file, target_.env, family.name,
+                                 /*strictly=*/true, &chosen.kept);
       if (!s.ok()) return s;
       const std::shared_ptr<const FilterPolicy> policy =
           PolicyOf(chosen.kept.get());

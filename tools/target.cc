@@ -44,10 +44,9 @@ void SetTableFactory(TargetFamily* family) {
   family->options.table_factory = NewProteanTableFactory(table);
 }
 
-bool IsUnderProtean(const ColumnFamilyOptions& options) {
-  return options.table_factory != nullptr &&
-         options.table_factory->Name() ==
-             std::string(ProteanTableFactory::kClassName());
+bool IsProteanTable(const TableFactory* table) {
+  return table != nullptr &&
+         table->Name() == std::string(ProteanTableFactory::kClassName());
 }
 
 }  // namespace
@@ -56,6 +55,26 @@ std::shared_ptr<const FilterPolicy> PolicyOf(const TableFactory* table) {
   const auto* options =
       table == nullptr ? nullptr : table->GetOptions<BlockBasedTableOptions>();
   return options == nullptr ? nullptr : options->filter_policy;
+}
+
+Status LoadTable(const std::string& file, Env* env, const std::string& name,
+                 bool strictly, std::shared_ptr<TableFactory>* table) {
+  ConfigOptions config;
+  config.ignore_unsupported_options = !strictly;
+  config.env = env;
+  DBOptions db_options;
+  std::vector<ColumnFamilyDescriptor> families;
+  const Status s = LoadOptionsFromFile(config, file, &db_options, &families);
+  if (!s.ok()) {
+    return Status::InvalidArgument(file + " cannot be used: " + s.ToString());
+  }
+  for (ColumnFamilyDescriptor& family : families) {
+    if (family.name != name) continue;
+    *table = std::move(family.options.table_factory);
+    return s;
+  }
+  return Status::InvalidArgument(file + " has no column family " +
+                                 PrintedName(name));
 }
 
 std::string PolicyText(const FilterPolicy* policy) {
@@ -216,7 +235,9 @@ Status Target::OpenDB() {
         loaded.ToString());
   }
   for (const ColumnFamilyDescriptor& family : described) {
-    if (IsUnderProtean(family.options)) under_protean.push_back(family.name);
+    if (IsProteanTable(family.options.table_factory.get())) {
+      under_protean.push_back(family.name);
+    }
   }
   std::string names;
   for (ManifestFamily& entry : manifest) {
@@ -248,19 +269,10 @@ std::string Target::LastProteanPolicy(const std::string& name) const {
     }
   }
   for (const auto& [number, file] : files) {
-    ConfigOptions config;
-    config.env = env;
-    DBOptions db_options;
-    std::vector<ColumnFamilyDescriptor> described;
-    if (!LoadOptionsFromFile(config, file, &db_options, &described).ok()) {
-      continue;
-    }
-    for (const ColumnFamilyDescriptor& family : described) {
-      if (family.name != name || !IsUnderProtean(family.options)) {
-        continue;
-      }
-      return WithoutSeeds(
-          PolicyText(PolicyOf(family.options.table_factory.get()).get()));
+    std::shared_ptr<TableFactory> table;
+    const Status s = LoadTable(file, env, name, /*strictly=*/false, &table);
+    if (s.ok() && IsProteanTable(table.get())) {
+      return WithoutSeeds(PolicyText(PolicyOf(table.get()).get()));
     }
   }
   return "";

@@ -70,6 +70,12 @@ struct TargetFamily : ManifestFamily {
 // The filter policy of a table; nullptr if it has none.
 std::shared_ptr<const FilterPolicy> PolicyOf(const TableFactory* table);
 
+// Loads the table factory of a column family as an OPTIONS file has it, if need
+// be without what this program does not have, unless `strictly`.
+// InvalidArgument if that cannot be done.
+Status LoadTable(const std::string& file, Env* env, const std::string& name,
+                 bool strictly, std::shared_ptr<TableFactory>* table);
+
 // A filter policy as an options string, or at least its name, such as
 // "bloomfilter:10:false"; "nullptr" for none.
 std::string PolicyText(const FilterPolicy* policy);
