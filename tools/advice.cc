@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/advice.h"
-
 #include <algorithm>
 #include <iterator>
 
-#include "tools/output.h"
+#include "tools/filter_replay.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -10,10 +10,8 @@
 #include <set>
 
 #include "filter_policy/samples/query_file.h"
-#include "tools/advice.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
-#include "tools/reads.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -266,15 +264,14 @@ class Advise : public Command {
                            : s;
   }
 
-  static Status AddCandidates(const std::vector<std::string>& policies,
-                              std::vector<Candidate>* candidates) {
+  Status AddCandidates(const std::vector<std::string>& policies) {
     for (const std::string& spec : policies) {
       if (spec == "none") continue;
       Candidate candidate;
       candidate.name = spec;
       const Status s = MakePolicy("--policies", spec, &candidate.policy);
       if (!s.ok()) return s;
-      candidates->push_back(std::move(candidate));
+      candidates_.push_back(std::move(candidate));
     }
     return Status::OK();
   }
@@ -300,8 +297,7 @@ class Advise : public Command {
     // No filter is always a candidate: all others are compared with it, and it
     // costs nothing.
     candidates_ = {{"as it is"}, {"none"}};
-    Status s = AddCandidates(policies_.empty() ? kDefaultPolicies : policies_,
-                             &candidates_);
+    Status s = AddCandidates(policies_.empty() ? kDefaultPolicies : policies_);
     if (s.ok()) s = OpenTarget(/*or_files=*/true);
     if (!s.ok()) return s;
     s = ChooseFamily(&family_);
@@ -310,7 +306,7 @@ class Advise : public Command {
     if (s.ok() && policies_.empty() &&
         limits_.get_blocks != AdviceLimits::kNoLimit &&
         family_.options.prefix_extractor == nullptr) {
-      s = AddCandidates(kPoliciesForGets, &candidates_);
+      s = AddCandidates(kPoliciesForGets);
     }
     ReadSample sample(max_queries_);
     if (s.ok()) s = ReadReads(&sample);

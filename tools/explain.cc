@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 
-#include "db/dbformat.h"
 #include "filter_policy/filter_block.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/refresh_filters.h"
@@ -40,8 +39,7 @@ Status FindFirst(const FileFacts& facts, const SampleQuery& read,
   const ReadOptions options;  // outlives the iterator
   const std::unique_ptr<InternalIterator> it =
       facts.file().NewIterator(options, /*keys_only=*/true);
-  it->Seek(
-      InternalKey(read.lo, kMaxSequenceNumber, kValueTypeForSeek).Encode());
+  it->Seek(FirstEntryOf(read.lo, /*timestamp_size=*/0));
   if (it->Valid() &&
       !IsInverted(ExtractUserKey(it->key()), read.hi, read.hi_inclusive)) {
     *key = ExtractUserKey(it->key()).ToString();

@@ -208,7 +208,7 @@ class Contestant {
 
     void Add(bool answer) {
       asked++;
-      if (answer) answered++;
+      answered += answer;
     }
   };
   struct Rates {
