@@ -259,9 +259,9 @@ class Inspect : public Command {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
       const Json row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-      const bool is_policy =
-          row.is_object() && row.contains("row") && row["row"] == "policy";
-      if (is_policy) (*page)["advice"].push_back(row);
+      if (row.is_object() && row.value("row", Json()) == "policy") {
+        (*page)["advice"].push_back(row);
+      }
     }
     return page->contains("advice")
                ? s

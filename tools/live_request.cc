@@ -140,16 +140,15 @@ void LiveFlags::AddFlags(Arguments* arguments) {
 }
 
 Status AskLive(const Target& target, const LiveFlags& flags,
-               const std::string& request, const LiveParameters& parameters,
+               const std::string& request, LiveParameters parameters,
                const std::function<bool(const Json* progress)>& watch,
                std::string* body) {
-  LiveParameters all = parameters;
   if (!target.column_family.empty()) {
-    all.emplace("column_family", target.column_family);
+    parameters.emplace("column_family", target.column_family);
   }
   std::string head = request;
   char separator = '?';
-  for (const auto& [name, value] : all) {
+  for (const auto& [name, value] : parameters) {
     head += separator + name + "=" + Escaped(value);
     separator = '&';
   }

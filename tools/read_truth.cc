@@ -135,9 +135,8 @@ class RunCursor {
 
   // The first file that cannot be read is the one that is told of.
   void Fail(const Status& s) {
-    if (!status_->ok()) return;
-    *status_ = Status::Corruption(File(place_).path +
-                                  " cannot be read: " + s.ToString());
+    status_->UpdateIfOk(Status::Corruption(File(place_).path +
+                                           " cannot be read: " + s.ToString()));
   }
 
   // Opens the file at that place in the run. Returns false if it is gone, or
@@ -222,17 +221,13 @@ class RunCursor {
 std::vector<RunCursor> MakeRuns(const TargetFamily& family, size_t* files_gone,
                                 Status* status) {
   std::vector<RunCursor> runs;
-  std::map<int, std::vector<uint32_t>> levels;
-  for (size_t i = family.files.size(); i-- > 0;) {
-    const auto file = static_cast<uint32_t>(i);
-    if (family.files[i].level > 0) {
-      levels[family.files[i].level].push_back(file);
-    } else {
-      runs.emplace_back(family, std::vector<uint32_t>{file}, files_gone,
-                        status);
-    }
+  // By level, and files that are a run each by a number below 0.
+  std::map<int64_t, std::vector<uint32_t>> by_age;
+  for (auto i = static_cast<uint32_t>(family.files.size()); i-- > 0;) {
+    const int level = family.files[i].level;
+    by_age[level > 0 ? level : -1 - int64_t{i}].push_back(i);
   }
-  for (auto& [level, files] : levels) {
+  for (auto& [age, files] : by_age) {
     std::sort(files.begin(), files.end(), [&](uint32_t a, uint32_t b) {
       return family.files[a].smallest < family.files[b].smallest;
     });

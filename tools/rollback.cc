@@ -160,8 +160,7 @@ class Rollback : public Command {
     return s;
   }
 
-  // Chooses the column families that are given back to the policy of --to, or
-  // to what was before apply.
+  // Chooses the column families that are given back to the policy of --to.
   void ChooseForTo(const std::shared_ptr<const FilterPolicy>& policy) {
     for (const TargetFamily& family : target_.families) {
       if (family.is_under_protean() || HasProteanFilter(family)) {

@@ -11,7 +11,6 @@
 #include "filter_policy/samples/files.h"
 #include "plugin/protean.h"
 #include "rocksdb/utilities/options_util.h"
-#include "tools/arguments.h"
 #include "tools/output.h"
 #include "util/string_util.h"
 

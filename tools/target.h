@@ -23,11 +23,10 @@
 #include "rocksdb/status.h"
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
+#include "tools/arguments.h"
 #include "tools/manifest.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-class Arguments;
 
 struct TargetFamily : ManifestFamily {
   // The options by which the files are read: the column family's own, except

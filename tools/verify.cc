@@ -4,7 +4,7 @@
 
 #include <atomic>
 #include <cinttypes>
-#include <cstdlib>
+#include <cstdio>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -68,14 +68,12 @@ struct FileCheck {
 
 // The offset of the block that RocksDB's message names, if it names one.
 Json OffsetOf(const Status& damage) {
-  constexpr char kMark[] = " offset ";
   const std::string text = damage.ToString();
-  const size_t mark = text.rfind(kMark);
-  if (mark == std::string::npos) return Json();
-  char* end = nullptr;
-  const char* const digits = text.c_str() + mark + sizeof(kMark) - 1;
-  const uint64_t offset = strtoull(digits, &end, 10);
-  return OrNull(end != digits, offset);
+  const size_t mark = std::min(text.rfind(" offset "), text.size());
+  uint64_t offset = 0;
+  const bool known =
+      sscanf(text.c_str() + mark, " offset %" SCNu64, &offset) == 1;
+  return OrNull(known, offset);
 }
 
 // Says what was found out about a block-based table, of which all was read, as
