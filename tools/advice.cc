@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/advice.h"
-
 #include <algorithm>
 #include <iterator>
 
-#include "tools/output.h"
+#include "tools/filter_replay.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -55,17 +53,16 @@ const ReplayKind* AbsentGets(const ReplayResult& result) {
 }
 
 std::string LimitUse::Text() const {
-  if (flag == "max_get_blocks") {
-    return Format("needs %.4f blocks for a Get of an absent key, but --%s=%g",
-                  needs, flag.c_str(), allowed);
-  }
   if (flag == "max_filter_memory") {
     return Format("takes %s of filters, but --%s is %s",
                   PrintedBytes(needs).c_str(), flag.c_str(),
                   PrintedBytes(allowed).c_str());
   }
-  return Format("takes %.3g seconds of CPU to build, but --%s=%g", needs,
-                flag.c_str(), allowed);
+  return Format(
+      flag == "max_get_blocks"
+          ? "needs %.4f blocks for a Get of an absent key, but --%s=%g"
+          : "takes %.3g seconds of CPU to build, but --%s=%g",
+      needs, flag.c_str(), allowed);
 }
 
 LimitUse TightestLimit(const ReplayResult& result, const AdviceLimits& limits) {
@@ -111,18 +108,17 @@ Recommendation Recommend(const std::vector<ReplayResult>& results,
   recommended.without_limits =
       Best(results, std::vector<bool>(results.size(), true), worth);
   std::vector<bool> allowed(results.size());
-  bool any = false;
   size_t nearest = kNoFilters;
   for (size_t i = kNoFilters; i < results.size(); i++) {
     const LimitUse use = TightestLimit(results[i], limits);
     allowed[i] = !use.exceeds();
-    any = any || allowed[i];
     if (use.Share() < TightestLimit(results[nearest], limits).Share()) {
       nearest = i;
     }
   }
-  recommended.obeys = any;
-  recommended.result = any ? Best(results, allowed, worth) : nearest;
+  recommended.obeys = allowed[nearest];
+  recommended.result =
+      recommended.obeys ? Best(results, allowed, worth) : nearest;
   return recommended;
 }
 

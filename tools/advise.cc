@@ -10,10 +10,8 @@
 #include <set>
 
 #include "filter_policy/samples/query_file.h"
-#include "tools/advice.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
-#include "tools/reads.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -52,40 +50,37 @@ std::string OptionOf(const FilterPolicy& policy, const std::string& name) {
 }
 
 const std::vector<Column> kPolicyColumns = {
-    {"policy", "policy"},
+    {"policy"},
     {"bits_per_key", "bits/key"},
     {"filter_size", "filters"},
     {"filter_ns_per_op", "filter ns/op", 0},
     {"build_ns_per_key", "build ns/key", 0},
     {"build_cpu_seconds", "build CPU s"},
-    {"build_memory", "build memory"},
+    {"build_memory"},
     {"predicted_fpr", "predicted FPR", 5},
     {"measured_fpr", "measured FPR", 5},
     {"blocks_per_op", "blocks/op", 4},
-    {"saved_per_bit", "saved by a bit", 4},
-};
+    {"saved_per_bit", "saved by a bit", 4}};
 
 const std::vector<Column> kLevelColumns = {
-    {"policy", "policy"},
-    {"level", "level"},
-    {"files", "files"},
-    {"keys", "keys"},
+    {"policy"},
+    {"level"},
+    {"files"},
+    {"keys"},
     {"bits_per_key", "bits/key"},
     {"asked_in_vain_per_op", "asked in vain/op", 3},
     {"predicted_fpr", "predicted FPR", 5},
     {"measured_fpr", "measured FPR", 5},
-    {"blocks_per_op", "blocks/op", 4},
-};
+    {"blocks_per_op", "blocks/op", 4}};
 
 const std::vector<Column> kKindColumns = {
     {"kind", "kind of read"},
-    {"reads", "reads"},
+    {"reads"},
     {"blocks_per_op_none", "without filters", 4},
     {"blocks_per_op_as_it_is", "now", 4},
-    {"blocks_per_op", "then", 4},
-};
+    {"blocks_per_op", "then", 4}};
 
-constexpr Command::Text kAdvise = {
+constexpr CommandText kAdvise = {
     "advise",
     "Recommends filters and their size, measured with the DB's own files and "
     "reads.",
@@ -269,15 +264,14 @@ class Advise : public Command {
                            : s;
   }
 
-  static Status AddCandidates(const std::vector<std::string>& policies,
-                              std::vector<Candidate>* candidates) {
+  Status AddCandidates(const std::vector<std::string>& policies) {
     for (const std::string& spec : policies) {
       if (spec == "none") continue;
       Candidate candidate;
       candidate.name = spec;
       const Status s = MakePolicy("--policies", spec, &candidate.policy);
       if (!s.ok()) return s;
-      candidates->push_back(std::move(candidate));
+      candidates_.push_back(std::move(candidate));
     }
     return Status::OK();
   }
@@ -302,9 +296,8 @@ class Advise : public Command {
     }
     // No filter is always a candidate: all others are compared with it, and it
     // costs nothing.
-    candidates_ = {{"none", nullptr}};
-    Status s = AddCandidates(policies_.empty() ? kDefaultPolicies : policies_,
-                             &candidates_);
+    candidates_ = {{"as it is"}, {"none"}};
+    Status s = AddCandidates(policies_.empty() ? kDefaultPolicies : policies_);
     if (s.ok()) s = OpenTarget(/*or_files=*/true);
     if (!s.ok()) return s;
     s = ChooseFamily(&family_);
@@ -313,7 +306,7 @@ class Advise : public Command {
     if (s.ok() && policies_.empty() &&
         limits_.get_blocks != AdviceLimits::kNoLimit &&
         family_.options.prefix_extractor == nullptr) {
-      s = AddCandidates(kPoliciesForGets, &candidates_);
+      s = AddCandidates(kPoliciesForGets);
     }
     ReadSample sample(max_queries_);
     if (s.ok()) s = ReadReads(&sample);
@@ -339,10 +332,10 @@ class Advise : public Command {
   Status Replay() {
     const Interrupt interrupt;
     Progress line(err());
-    return ReplayReads(
-        family_, reads_, truth_, candidates_, max_bytes_,
-        ShowShareOf("building filters", &line),
-        [&] { return interrupt.requested(); }, &report_);
+    return ReplayReads({family_, reads_, truth_, candidates_, max_bytes_,
+                        ShowShareOf("building filters", &line),
+                        [&] { return interrupt.requested(); }},
+                       &report_);
   }
 
   // Says that there is no advice, because the reads ask no file.
@@ -550,7 +543,7 @@ class Advise : public Command {
       out().Line("Without limits, the advice would be " + ruled_out.name +
                  ", which " + TightestLimit(ruled_out, limits_).Text());
     }
-    const Candidate& best = candidates_[recommended.result - kNoFilters];
+    const Candidate& best = candidates_[recommended.result];
     PrintAdvice(best, recommended.result);
     if (!report_.stopped) return Status::OK();
     return Status::Incomplete(

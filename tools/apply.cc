@@ -34,7 +34,7 @@ Status PutSeedsInto(const std::vector<SampleQuery>& seeds,
   return s;
 }
 
-constexpr Command::Text kApply = {
+constexpr CommandText kApply = {
     "apply",
     "Changes the filter policy in the OPTIONS file of a DB, from where "
     "rollback leads back.",
@@ -170,11 +170,11 @@ class Apply : public Command {
     }
     const std::string kept = KeptFile(target_, *family_);
     std::string text;
-    Status s = ReadLatestOptions(target_.db, target_.env, &text);
+    Status s = ReadLatestOptions(target_, &text);
     if (s.ok()) s = WriteNewFile(target_.env, kept, text);
     if (!s.ok()) return s;
     s = OpenedDB::ChangeOptions(
-        target_.db, target_.env,
+        target_,
         [&](ColumnFamilyDescriptor* family) {
           if (family->name != family_->name) return;
           GiveFilterPolicy(policy_, ProteanTableFactory::kClassName(),

@@ -28,14 +28,12 @@ enum ExitCode {
 
 class Command {
  public:
-  using Text = CommandText;
-
-  explicit Command(const Text& text) : flags_(text), text_(text) {
+  explicit Command(const CommandText& text) : flags_(text), text_(text) {
     target_.AddFlags(&flags_, text.by_default);
   }
   virtual ~Command() = default;
 
-  const Text& text() const { return text_; }
+  const CommandText& text() const { return text_; }
   // Runs the command with the arguments behind its name, and returns an
   // ExitCode. An error is printed to `err` as one line; it says what was wrong
   // and what would work. Only the result is printed to `out`.
@@ -59,7 +57,7 @@ class Command {
   bool found_ = false;  // for the exit code
 
  private:
-  const Text& text_;
+  const CommandText& text_;
   Output* out_ = nullptr;
   std::ostream* err_ = nullptr;
 };

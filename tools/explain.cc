@@ -5,7 +5,6 @@
 #include <map>
 #include <optional>
 
-#include "db/dbformat.h"
 #include "filter_policy/filter_block.h"
 #include "filter_policy/samples/query_file.h"
 #include "plugin/refresh_filters.h"
@@ -18,17 +17,15 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-const std::vector<Column> kColumns = {
-    {"file", "file"},
-    {"level", "level"},
-    {"design", "filter"},
-    {"answer", "says"},
-    {"outcome", "read?"},
-    {"why", "because"},
-    {"refresh", "in a refresh"},
-    {"old_fpr", "old FPR", 5},
-    {"new_fpr", "new FPR", 5},
-};
+const std::vector<Column> kColumns = {{"file"},
+                                      {"level"},
+                                      {"design", "filter"},
+                                      {"answer", "says"},
+                                      {"outcome", "read?"},
+                                      {"why", "because"},
+                                      {"refresh", "in a refresh"},
+                                      {"old_fpr", "old FPR", 5},
+                                      {"new_fpr", "new FPR", 5}};
 
 // The outcomes of a file in a read.
 constexpr char kNotOpened[] = "no";
@@ -42,8 +39,7 @@ Status FindFirst(const FileFacts& facts, const SampleQuery& read,
   const ReadOptions options;  // outlives the iterator
   const std::unique_ptr<InternalIterator> it =
       facts.file().NewIterator(options, /*keys_only=*/true);
-  it->Seek(
-      InternalKey(read.lo, kMaxSequenceNumber, kValueTypeForSeek).Encode());
+  it->Seek(FirstEntryOf(read.lo, /*timestamp_size=*/0));
   if (it->Valid() &&
       !IsInverted(ExtractUserKey(it->key()), read.hi, read.hi_inclusive)) {
     *key = ExtractUserKey(it->key()).ToString();
@@ -73,7 +69,7 @@ bool Ask(const FileFacts& facts, const TargetFamily& family,
   return true;
 }
 
-constexpr Command::Text kExplain = {
+constexpr CommandText kExplain = {
     "explain",
     "Explains a read: which files it looks at, what each filter says, and "
     "which reads are in vain.",
@@ -241,7 +237,7 @@ class Explain : public Command {
     if (read.hi_inclusive) options.limit->push_back('\0');
     std::unique_ptr<OpenedDB> opened;
     RefreshResult result;
-    Status s = OpenedDB::Open(target_.db, target_.env,
+    Status s = OpenedDB::Open(target_,
                               /*for_writing=*/false, &opened);
     if (!s.ok()) return s;
     ColumnFamilyHandle* const handle = opened->Find(family.name);

@@ -57,23 +57,6 @@ std::string FilterSize(uint64_t offset, uint64_t size) {
   return std::to_string(size) + " bytes at offset " + std::to_string(offset);
 }
 
-// The prefix extractor that the file was written with, or nullptr.
-std::shared_ptr<const SliceTransform> PrefixExtractorOf(
-    const BlockBasedFile& file, const TargetFamily& family) {
-  const auto properties = file.table()->GetTableProperties();
-  if (properties == nullptr || properties->prefix_extractor_name.empty() ||
-      properties->prefix_extractor_name == "nullptr") {
-    return nullptr;
-  }
-  const std::string& name = properties->prefix_extractor_name;
-  const auto& own = family.options.prefix_extractor;
-  if (own != nullptr && own->AsString() == name) return own;
-  std::shared_ptr<const SliceTransform> made;
-  const Status s =
-      SliceTransform::CreateFromString(ConfigOptions(), name, &made);
-  return s.ok() ? made : nullptr;
-}
-
 // Stores a string a little below `key`; returns false if there is none. For a
 // number, the string is the number before it, since real queries look like
 // that.
@@ -101,7 +84,7 @@ void JustAbove(const Slice& key, std::string* above) {
 // The questions that the filter of a file is asked about each key of the file.
 class Questions {
  public:
-  Questions(const FileFacts& facts, const TargetFamily& family)
+  explicit Questions(const FileFacts& facts)
       : reader_(facts.file().filter_state() ==
                         BlockBasedFile::FilterState::kFull
                     ? facts.file().GetHeldFilter()
@@ -109,7 +92,7 @@ class Questions {
         filter_(facts.filter() != nullptr && facts.filter()->CanFilter()
                     ? facts.filter()
                     : nullptr),
-        prefixes_(PrefixExtractorOf(facts.file(), family)),
+        prefixes_(facts.file().prefix_extractor()),
         // Without whole_key_filtering, only prefixes were added to the filter.
         whole_keys_(facts.file().whole_key_filtering()),
         asked_for_prefixes_(facts.filter() != nullptr &&
@@ -180,7 +163,7 @@ class Questions {
 
   FilterBitsReader* const reader_;       // of any policy
   const FileRangeFilter* const filter_;  // if it is one of Protean's
-  const std::shared_ptr<const SliceTransform> prefixes_;
+  const SliceTransform* const prefixes_;
   const bool whole_keys_;
   // If set, the reader takes whole keys for prefixes.
   const bool asked_for_prefixes_;
@@ -189,6 +172,18 @@ class Questions {
   std::string above_;
   std::string skip_;
 };
+
+// Returns the result of `read`, which reads a file. RocksDB trusts some sizes
+// before it knows whether they are damaged; an exception that the standard
+// library then throws is returned as Corruption.
+template <typename Read>
+Status WithoutExceptions(const Read& read) {
+  try {
+    return read();
+  } catch (const std::exception& e) {
+    return Status::Corruption("reading it throws an exception", e.what());
+  }
+}
 
 // What is wrong in the header, given the number of keys, the smallest and the
 // largest one; empty if nothing is.
@@ -214,14 +209,6 @@ std::string CheckHeader(const FilterBlock& filter, uint64_t keys,
 }
 
 }  // namespace
-
-Status WithoutExceptions(const std::function<Status()>& read) {
-  try {
-    return read();
-  } catch (const std::exception& e) {
-    return Status::Corruption("reading it throws an exception", e.what());
-  }
-}
 
 Status FileFacts::Read(const TargetFamily& family, const TargetFile& file,
                        std::unique_ptr<FileFacts>* facts) {
@@ -325,40 +312,40 @@ void FileFacts::ReadFilter(const TargetFamily& family,
   }
 }
 
-KeyCheck CheckKeys(const FileFacts& facts, const TargetFamily& family,
+KeyCheck CheckKeys(const FileFacts& facts,
                    const std::function<void(uint64_t keys)>& progress) {
   constexpr uint64_t kKeysPerReport = 1 << 16;
   const BlockBasedFile& file = facts.file();
   KeyCheck check;
-  Questions questions(facts, family);
+  Questions questions(facts);
   check.asked = questions.any();
 
   ReadOptions read_options(/*_verify_checksums=*/true, /*_fill_cache=*/false);
   read_options.total_order_seek = true;
   read_options.readahead_size = 2 << 20;
-  const std::unique_ptr<InternalIterator> it =
-      facts.file().NewIterator(read_options, /*keys_only=*/true);
   const size_t timestamp_size = file.user_comparator()->timestamp_size();
   std::string first;
   std::string last;
-  for (it->SeekToFirst(); it->Valid(); it->Next()) {
-    const Slice key =
-        ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
-    if (check.keys > 0 && key == last) continue;
-    const char* denied =
-        questions.Denied(key, check.keys == 0 ? nullptr : &last);
-    if (denied != nullptr) {
-      if (check.false_negatives++ == 0) {
+  check.data = WithoutExceptions([&] {
+    const std::unique_ptr<InternalIterator> it =
+        file.NewIterator(read_options, /*keys_only=*/true);
+    for (it->SeekToFirst(); it->Valid(); it->Next()) {
+      const Slice key =
+          ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
+      if (check.keys > 0 && key == last) continue;
+      const char* denied =
+          questions.Denied(key, check.keys == 0 ? nullptr : &last);
+      if (denied != nullptr && check.false_negatives++ == 0) {
         check.first_key = key.ToString();
         check.first_question = denied;
       }
+      if (check.keys++ == 0) first = key.ToString();
+      last.assign(key.data(), key.size());
+      if (check.keys % kKeysPerReport == 0) progress(kKeysPerReport);
     }
-    if (check.keys++ == 0) first = key.ToString();
-    last.assign(key.data(), key.size());
-    if (check.keys % kKeysPerReport == 0) progress(kKeysPerReport);
-  }
-  progress(check.keys % kKeysPerReport);
-  check.data = it->status();
+    progress(check.keys % kKeysPerReport);
+    return it->status();
+  });
   if (check.data.ok() && facts.filter() != nullptr && !facts.damaged &&
       file.whole_key_filtering()) {
     const bool ascending = Slice(first).compare(last) <= 0;

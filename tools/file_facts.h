@@ -27,9 +27,6 @@ class FileFacts {
   static Status Read(const TargetFamily& family, const TargetFile& file,
                      std::unique_ptr<FileFacts>* facts);
 
-  // 0 if there is no filter.
-  double bits_per_key() const { return 8 * Ratio(filter_bytes, keys); }
-
   // The filter if it is one of Protean's, else nullptr. The filter lives as
   // long as this object.
   const FilterBlock* filter() const { return filter_; }
@@ -54,11 +51,6 @@ class FileFacts {
   std::unique_ptr<BlockBasedFile> file_;
   const FilterBlock* filter_ = nullptr;
 };
-
-// Returns the result of `read`, which reads a file. RocksDB trusts some sizes
-// before it knows whether they are damaged; an exception that the standard
-// library then throws is returned as Corruption.
-Status WithoutExceptions(const std::function<Status()>& read);
 
 // Returns true if the status says that a file does not exist (any more).
 inline bool IsGone(const Status& s) {
@@ -92,7 +84,7 @@ struct KeyCheck {
 // was written with a prefix extractor. RocksDB's own filters are asked what
 // they can answer. `progress` is called now and then with the number of keys
 // since the last call.
-KeyCheck CheckKeys(const FileFacts& facts, const TargetFamily& family,
+KeyCheck CheckKeys(const FileFacts& facts,
                    const std::function<void(uint64_t keys)>& progress);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

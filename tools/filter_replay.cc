@@ -64,34 +64,28 @@ std::vector<bool> ChooseFiles(const std::vector<TargetFile>& files,
   return chosen;
 }
 
-// What the table iterator does with a read of a file.
-struct FilterAnswer {
-  // Whether the file is read, unless the read is a forward seek.
-  bool read = false;
-  SeekAnswer seek;
-};
-
-// `begin` to `end` are the questions of the read, and `markers` those at which
-// other files of it wait.
-FilterAnswer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
-                      const Question* begin, const Question* end,
-                      const std::vector<Slice>& markers) {
-  FilterAnswer answer;
+// What the table iterator does with a read of a file. `begin` to `end` are the
+// questions of the read, and `markers` those at which other files of it wait.
+ReadAnswer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
+                    const Question* begin, const Question* end,
+                    const std::vector<Slice>& markers) {
   const FileRangeFilter* const asked = filter.range_filter();
+  bool is_read = true;
   if (read.kind == ReadKind::kGet) {
-    answer.read = filter.MayMatch({read.target, read.target, true});
+    is_read = filter.MayMatch({read.target, read.target, true});
   } else if (asked == nullptr || read.kind == ReadKind::kOpenSeekForPrev) {
-    answer.read = true;
+    // No filter is asked.
   } else if (read.kind == ReadKind::kClosedSeekForPrev) {
     std::string marker;
     const Slice target(read.target);
-    answer.read =
-        DecideSeekBackwards(*asked, &target, read.inclusive, read.bound,
-                            /*lower_is_known=*/true, &marker)
-            .action == SeekDecision::Action::kRead;
+    is_read = DecideSeekBackwards(*asked, &target, read.inclusive, read.bound,
+                                  /*lower_is_known=*/true, &marker)
+                  .action == SeekDecision::Action::kRead;
   } else {
-    answer.seek = AskAboutSeek(*asked, read, begin, end, markers);
+    return AskAboutSeek(*asked, read, begin, end, markers);
   }
+  ReadAnswer answer;
+  if (!is_read) answer.begin = ReadAnswer::Begin::kEnds;
   return answer;
 }
 
@@ -116,16 +110,15 @@ void ExtrapolateToAllFiles(std::map<int, ReplaySum>* levels) {
 // are asked; the others are taken to answer as these do.
 class Contestant {
  public:
-  Contestant(std::string its_name, const FilterPolicy* its_policy,
-             const ReplayedReads& reads, const std::vector<TargetFile>& files)
-      : policy(its_policy),
+  Contestant(const Candidate& candidate, const ReplayedReads& reads,
+             const std::vector<TargetFile>& files)
+      : policy(candidate.policy.get()),
         sums(files.size()),
-        name_(std::move(its_name)),
+        name_(candidate.name),
         reads_(reads),
         questions_(reads.truth.questions),
         files_(files),
-        answers_(questions_.size()),
-        known_(files.size()) {
+        answers_(questions_.size()) {
     for (size_t i = 0; i < files.size(); i++) {
       sums[i].files = 1;
       sums[i].bytes = files[i].bytes;
@@ -153,7 +146,6 @@ class Contestant {
     }
     asking_nanos_ += clock.CPUNanos() - begin;
     asked_ += to_file.size();
-    known_[file] = true;
     ReplaySum& sum = sums[file];
     sum.built_files = 1;
     sum.built_bytes = sum.bytes;
@@ -207,6 +199,7 @@ class Contestant {
   std::vector<ReplaySum> sums;  // by file: what is known of it
 
  private:
+  using Begin = ReadAnswer::Begin;
   // The share of reads of one kind that the filters of some files have let
   // through.
   struct Rate {
@@ -215,7 +208,7 @@ class Contestant {
 
     void Add(bool answer) {
       asked++;
-      if (answer) answered++;
+      answered += answer;
     }
   };
   struct Rates {
@@ -225,6 +218,8 @@ class Contestant {
   };
   using RatesByPlace = std::map<std::pair<ReadKind, int>, Rates>;  // the level
 
+  bool IsAsked(uint32_t file) const { return sums[file].built_files > 0; }
+
   // The markers at which files wait that the read has asked already, in order.
   // None unless the read is a forward seek.
   std::vector<Slice> MarkersOf(uint32_t read) const {
@@ -232,7 +227,7 @@ class Contestant {
     if (!IsForwardSeek(reads_.reads[read])) return markers;
     const size_t end = reads_.first_question[read + 1];
     for (size_t i = reads_.first_question[read]; i < end; i++) {
-      const SeekAnswer& answer = answers_[i].seek;
+      const ReadAnswer& answer = answers_[i];
       for (const std::string* marker : {&answer.marker, &answer.next}) {
         if (!marker->empty()) markers.emplace_back(*marker);
       }
@@ -246,29 +241,25 @@ class Contestant {
   RatesByPlace FindRates() const {
     RatesByPlace rates;
     for (uint32_t file = 0; file < files_.size(); file++) {
-      if (!known_[file]) continue;
+      if (!IsAsked(file)) continue;
       for (const uint32_t i : reads_.asked[file]) {
         const Question& question = questions_[i];
         const ReadQuery& read = reads_.ReadOf(question);
         Rates& seen = rates[{read.kind, files_[file].level}];
-        const FilterAnswer& answer = answers_[i];
-        if (!IsForwardSeek(read)) {
-          if (question.in_vain) seen.read.Add(answer.read);
-          continue;
-        }
+        const ReadAnswer& answer = answers_[i];
         // A closed seek may also end at its bound.
         const bool is_read =
-            answer.seek.begin == SeekAnswer::Begin::kReads ||
+            answer.begin == Begin::kReads ||
             (read.kind == ReadKind::kClosedSeek && !question.found &&
-             answer.seek.begin == SeekAnswer::Begin::kWaits &&
+             answer.begin == Begin::kWaits &&
              !reads_.truth.ends[question.read].found);
         if (question.in_vain) seen.read.Add(is_read);
-        if (is_read) continue;
+        if (is_read || !IsForwardSeek(read)) continue;
         const auto [begin, end] = reads_.QuestionsOf(question.read);
         for (const Question* other = begin; other != end; other++) {
           if (!IsStop(*other, question)) continue;
-          seen.reach.Add(!answer.seek.Avoids(static_cast<size_t>(other - begin),
-                                             other->first_key));
+          seen.reach.Add(!answer.Avoids(static_cast<size_t>(other - begin),
+                                        other->first_key));
         }
       }
     }
@@ -302,7 +293,7 @@ class Contestant {
       return share;
     };
     for (uint32_t file = 0; file < files_.size(); file++) {
-      if (known_[file]) continue;
+      if (IsAsked(file)) continue;
       for (const uint32_t i : reads_.asked[file]) {
         const ReadKind kind = reads_.ReadOf(questions_[i]).kind;
         const int level = files_[file].level;
@@ -316,19 +307,21 @@ class Contestant {
   void Draw(uint32_t file, uint32_t i, double read, double reach) {
     const Question& question = questions_[i];
     const ReadQuery& query = reads_.ReadOf(question);
-    FilterAnswer& answer = answers_[i];
-    answer.read = DrawFor(i, file) < read;
-    if (answer.read || !IsForwardSeek(query)) return;
-    // The file waits at its target, or has nothing for a closed seek.
-    answer.seek.begin = query.kind == ReadKind::kClosedSeek &&
-                                !reads_.truth.ends[question.read].found
-                            ? SeekAnswer::Begin::kEnds
-                            : SeekAnswer::Begin::kWaits;
-    answer.seek.marker = query.target + std::string(1, '\0');
+    ReadAnswer& answer = answers_[i];
+    if (DrawFor(i, file) < read) return;
+    // A forward seek waits at its target, unless it is closed and finds
+    // nothing.
+    answer.begin = Begin::kEnds;
+    if (!IsForwardSeek(query)) return;
+    if (query.kind == ReadKind::kOpenSeek ||
+        reads_.truth.ends[question.read].found) {
+      answer.begin = Begin::kWaits;
+    }
+    answer.marker = query.target + std::string(1, '\0');
     const bool passes = DrawFor(file, i) >= reach;
     const auto [begin, end] = reads_.QuestionsOf(question.read);
     for (const Question* other = begin; other != end; other++) {
-      answer.seek.passes.push_back(passes && IsStop(*other, question));
+      answer.passes.push_back(passes && IsStop(*other, question));
     }
   }
 
@@ -337,12 +330,12 @@ class Contestant {
   std::vector<bool> Visited(uint32_t read, const std::vector<uint64_t>& keys) {
     const auto [begin, end] = reads_.QuestionsOf(read);
     const ReadQuery& query = reads_.reads[read];
-    const FilterAnswer* answer = &answers_[reads_.first_question[read]];
+    const ReadAnswer* answer = &answers_[reads_.first_question[read]];
     std::vector<bool> visited;
     if (!IsForwardSeek(query)) {
       for (const Question* question = begin; question != end;
            question++, answer++) {
-        visited.push_back(!question->in_vain || answer->read);
+        visited.push_back(!question->in_vain || answer->begin == Begin::kReads);
       }
       return visited;
     }
@@ -361,8 +354,8 @@ class Contestant {
                 .emplace_back(&backoff_[{level, level > 0 ? 0 : file}], &none_)
                 .ShouldWait();
       }
-      runs.push_back({question, &answer->seek,
-                      MarkerSequence(level, keys[file]), may_wait});
+      runs.push_back(
+          {question, answer, MarkerSequence(level, keys[file]), may_wait});
     }
     visited = FilesRead(runs, query, reads_.truth.ends[read]);
     size_t i = 0;
@@ -375,12 +368,11 @@ class Contestant {
     return visited;
   }
 
-  const std::string name_;
+  const std::string& name_;
   const ReplayedReads& reads_;
   const std::vector<Question>& questions_;
   const std::vector<TargetFile>& files_;
-  std::vector<FilterAnswer> answers_;  // by question
-  std::vector<bool> known_;            // by file: whether it was asked
+  std::vector<ReadAnswer> answers_;  // by question
   // The questions that were asked, and the CPU time that they took.
   uint64_t asked_ = 0;
   uint64_t asking_nanos_ = 0;
@@ -390,32 +382,31 @@ class Contestant {
 
 class Replay {
  public:
-  Replay(const TargetFamily& family, const std::vector<ReadQuery>& reads,
-         const ReadTruth& truth, const std::vector<Candidate>& candidates,
-         const ReportShare& progress,
-         const std::function<bool()>& stop_requested, ReplayReport* report)
-      : family_(family),
-        candidates_(candidates),
-        progress_(progress),
-        stop_requested_(stop_requested),
+  Replay(const ReplayTask& task, ReplayReport* report)
+      : task_(task),
+        family_(task.family),
         report_(*report),
-        reads_(reads, truth, family.files.size()),
-        keys_(family.files.size()) {
-    contestants_.emplace_back("as it is", nullptr, reads_, family.files);
-    for (const Candidate& candidate : candidates) {
-      contestants_.emplace_back(candidate.name, candidate.policy.get(), reads_,
-                                family.files);
+        reads_(task.reads, task.truth, family_.files.size()),
+        keys_(family_.files.size()) {
+    for (const Candidate& candidate : task.candidates) {
+      contestants_.emplace_back(candidate, reads_, family_.files);
     }
   }
 
-  Status Run(uint64_t max_bytes) {
-    chosen_ = ChooseFiles(family_.files, max_bytes);
-    to_do_ = static_cast<double>(Bytes(/*all=*/true)) / 100 +
-             static_cast<double>(Bytes(/*all=*/false));
-    const std::vector<uint32_t> order = FilesBottomUp();
+  Status Run() {
+    chosen_ = ChooseFiles(family_.files, task_.max_bytes);
+    // All files, from the deepest level up.
+    std::vector<uint32_t> order(family_.files.size());
+    std::iota(order.begin(), order.end(), 0);
+    std::stable_sort(
+        order.begin(), order.end(),
+        [this](uint32_t a, uint32_t b) { return LevelOf(a) > LevelOf(b); });
+    for (const uint32_t i : order) {
+      const auto bytes = static_cast<double>(family_.files[i].bytes);
+      to_do_ += chosen_[i] ? bytes + bytes / 100 : bytes / 100;
+    }
     Status s = LookAtFiles(order);
-    TellTrees();
-    Teach();
+    TellPolicies();
     if (s.ok()) s = BuildAllFilters(order);
     if (!s.ok()) return s;
     report_.replayed = reads_.count;
@@ -426,16 +417,6 @@ class Replay {
   }
 
  private:
-  // All files, from the deepest level up.
-  std::vector<uint32_t> FilesBottomUp() const {
-    std::vector<uint32_t> order(family_.files.size());
-    std::iota(order.begin(), order.end(), 0);
-    std::stable_sort(
-        order.begin(), order.end(),
-        [this](uint32_t a, uint32_t b) { return LevelOf(a) > LevelOf(b); });
-    return order;
-  }
-
   // `order` has all files, in the order in which filters are asked.
   Status LookAtFiles(const std::vector<uint32_t>& order) {
     for (const uint32_t i : order) {
@@ -467,7 +448,8 @@ class Replay {
     return Status::OK();
   }
 
-  void TellTrees() {
+  // Tells the policies the tree and the samples.
+  void TellPolicies() {
     std::vector<FileFilter> tree;
     std::set<int> runs;
     for (uint32_t i = 0; i < family_.files.size(); i++) {
@@ -477,25 +459,18 @@ class Replay {
       runs.insert(LevelOf(i) > 0 ? LevelOf(i) : -static_cast<int>(i));
     }
     const TreeFilters::Tree name = {/*info_log=*/nullptr, family_.name};
-    for (const Candidate& candidate : candidates_) {
+    const std::vector<SampleQuery> samples =
+        SamplesOf(reads_.reads, reads_.truth, /*skip=*/reads_.replayed);
+    report_.taught = samples.size();
+    for (const Candidate& candidate : task_.candidates) {
       const ProteanFilterPolicy* policy =
           AsProteanFilterPolicy(candidate.policy.get());
       if (policy == nullptr) continue;
       plans_.push_back(PlanTree(*policy, name, tree));
-      if (plans_.back() != nullptr) {
-        report_.levels_settled = report_.levels_settled || runs.size() > 1;
+      if (plans_.back() != nullptr && runs.size() > 1) {
+        report_.levels_settled = true;
       }
-    }
-  }
-
-  void Teach() {
-    const std::vector<SampleQuery> samples =
-        SamplesOf(reads_.reads, reads_.truth, /*skip=*/reads_.replayed);
-    report_.taught = samples.size();
-    for (const Candidate& candidate : candidates_) {
-      const ProteanFilterPolicy* policy =
-          AsProteanFilterPolicy(candidate.policy.get());
-      if (policy == nullptr || policy->Samples() == nullptr) continue;
+      if (policy->Samples() == nullptr) continue;
       const std::shared_ptr<QueryQueue> queue = policy->Samples()->Queue(
           family_.name.empty() ? kDefaultColumnFamilyName : family_.name,
           Env::Default(), /*logger=*/nullptr);
@@ -506,23 +481,19 @@ class Replay {
   Status BuildFilters(uint32_t file) {
     const TargetFile& target = family_.files[file];
     std::vector<const FilterPolicy*> policies;
-    std::vector<Contestant*> builders;
-    for (Contestant& contestant : contestants_) {
-      if (contestant.policy == nullptr) continue;
-      policies.push_back(contestant.policy);
-      builders.push_back(&contestant);
+    for (const Contestant& contestant : contestants_) {
+      if (contestant.policy != nullptr) policies.push_back(contestant.policy);
     }
     std::unique_ptr<BlockBasedFile> opened;
     std::vector<BuiltFilter> built;
     std::string last;
     uint64_t keys = 0;
-    uint64_t entries = 0;
     Status s = BlockBasedFile::OpenApart(family_.options, target.path, &opened);
     if (s.ok()) {
       s = TryPolicies(
           *opened, {family_.options, family_.name, target.level}, policies,
           [&](const Slice& key) {
-            if (entries++ == 0 || key != last) {
+            if (keys == 0 || key != last) {
               last.assign(key.data(), key.size());
               keys++;
             }
@@ -532,25 +503,24 @@ class Replay {
     }
     if (IsGone(s) && target.level >= 0) {
       report_.files_gone++;
-      chosen_[file] = false;
       return Status::OK();
     }
     if (!s.ok()) {
       return Status::Corruption("filters of " + target.path +
                                 " cannot be built: " + s.ToString());
     }
-    for (size_t i = 0; i < built.size(); i++) {
-      ReplaySum& sum = builders[i]->sums[file];
-      sum.filter_bytes = static_cast<double>(built[i].bytes);
-      sum.build_nanos = static_cast<double>(built[i].build_nanos);
-      sum.build_memory = built[i].build_memory;
-      builders[i]->Ask(file, built[i].filter);
-    }
+    auto filter = built.begin();
     for (size_t i = 1; i < contestants_.size(); i++) {
-      contestants_[i].sums[file].keys = static_cast<double>(keys);
+      ReplaySum& sum = contestants_[i].sums[file];
+      sum.keys = static_cast<double>(keys);
       if (contestants_[i].policy == nullptr) {
         contestants_[i].Ask(file, AskedFilter());
+        continue;
       }
+      sum.filter_bytes = static_cast<double>(filter->bytes);
+      sum.build_nanos = static_cast<double>(filter->build_nanos);
+      sum.build_memory = filter->build_memory;
+      contestants_[i].Ask(file, filter++->filter);
     }
     Did(target.bytes);
     return s;
@@ -561,10 +531,9 @@ class Replay {
     size_t begun = 0;
     for (const uint32_t i : order) {
       if (!chosen_[i]) continue;
-      if (begun++ > 0 && stop_requested_()) {
+      if (begun++ > 0 && task_.stop_requested()) {
         report_.stopped = true;
-        chosen_[i] = false;
-        continue;
+        break;
       }
       const Status s = BuildFilters(i);
       if (!s.ok()) return s;
@@ -573,23 +542,13 @@ class Replay {
   }
 
   int LevelOf(uint32_t file) const { return family_.files[file].level; }
-  // The bytes of all files, or of the chosen ones.
-  uint64_t Bytes(bool all) const {
-    uint64_t bytes = 0;
-    for (uint32_t i = 0; i < family_.files.size(); i++) {
-      if (all || chosen_[i]) bytes += family_.files[i].bytes;
-    }
-    return bytes;
-  }
   void Did(uint64_t bytes) {
     done_ += static_cast<double>(bytes);
-    progress_(std::min(1.0, done_ / std::max(1.0, to_do_)));
+    task_.progress(std::min(1.0, done_ / std::max(1.0, to_do_)));
   }
 
+  const ReplayTask& task_;
   const TargetFamily& family_;
-  const std::vector<Candidate>& candidates_;
-  const ReportShare& progress_;
-  const std::function<bool()>& stop_requested_;
   ReplayReport& report_;
 
   const ReplayedReads reads_;
@@ -604,32 +563,8 @@ class Replay {
 
 }  // namespace
 
-void ReplaySum::Add(const ReplaySum& other) {
-  files += other.files;
-  bytes += other.bytes;
-  built_files += other.built_files;
-  built_bytes += other.built_bytes;
-  keys += other.keys;
-  filter_bytes += other.filter_bytes;
-  build_nanos += other.build_nanos;
-  build_memory = std::max(build_memory, other.build_memory);
-  in_vain += other.in_vain;
-  false_positives += other.false_positives;
-  blocks += other.blocks;
-  predicted += other.predicted;
-  predicting += other.predicting;
-}
-
-Status ReplayReads(const TargetFamily& family,
-                   const std::vector<ReadQuery>& reads, const ReadTruth& truth,
-                   const std::vector<Candidate>& candidates, uint64_t max_bytes,
-                   const ReportShare& progress,
-                   const std::function<bool()>& stop_requested,
-                   ReplayReport* report) {
-  *report = ReplayReport();
-  return Replay(family, reads, truth, candidates, progress, stop_requested,
-                report)
-      .Run(max_bytes);
+Status ReplayReads(const ReplayTask& task, ReplayReport* report) {
+  return Replay(task, report).Run();
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

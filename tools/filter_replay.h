@@ -6,7 +6,7 @@
 //  One half of the reads, chosen at random, teaches the policies that design
 //  their filters for queries, as the samples of a DB would. The other half is
 //  replayed: for each read, it is known which files it asks, and which of them
-//  in vain (read_truth.h). A file is read if it has something for the read, or
+//  in vain (reads.h). A file is read if it has something for the read, or
 //  if its filter does not know better; the blocks of these files add up to the
 //  cost of the read.
 //
@@ -16,6 +16,7 @@
 #pragma once
 
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,7 +26,6 @@
 #include "filter_policy/parted_filter.h"
 #include "rocksdb/filter_policy.h"
 #include "tools/output.h"
-#include "tools/read_truth.h"
 #include "tools/reads.h"
 #include "tools/target.h"
 
@@ -75,9 +75,6 @@ struct ReplayedReads {
   std::vector<size_t> first_question;  // index in `truth`, by read
   // The indexes of the questions that replayed reads put to a file.
   std::vector<std::vector<uint32_t>> asked;  // by file
-
- private:
-  void FindKinds();
 };
 
 // The samples that the reads give: the ranges in which they find nothing, one
@@ -87,8 +84,8 @@ std::vector<SampleQuery> SamplesOf(const std::vector<ReadQuery>& reads,
                                    const ReadTruth& truth,
                                    const std::vector<bool>& skip);
 
-// What a file's iterator does with a forward seek.
-struct SeekAnswer {
+// What a file's iterator does with a read. Only forward seeks wait.
+struct ReadAnswer {
   enum class Begin : uint8_t { kReads, kWaits, kEnds };
 
   Begin begin = Begin::kReads;
@@ -116,14 +113,14 @@ struct SeekAnswer {
 // the run has for the seek.
 struct SearchedRun {
   const Question* question = nullptr;
-  const SeekAnswer* answer = nullptr;
+  const ReadAnswer* answer = nullptr;
   SequenceNumber marker_sequence = 0;  // of the file
   bool may_wait = true;
 };
 
 // `begin` to `end` are the questions of the read; `markers` are those at which
 // other files of it wait, in ascending order.
-SeekAnswer AskAboutSeek(const FileRangeFilter& filter, const ReadQuery& read,
+ReadAnswer AskAboutSeek(const FileRangeFilter& filter, const ReadQuery& read,
                         const Question* begin, const Question* end,
                         const std::vector<Slice>& markers);
 
@@ -159,8 +156,21 @@ struct ReplaySum {
   double predicted = 0;
   uint64_t predicting = 0;
 
-  void Add(const ReplaySum& other);
-
+  void Add(const ReplaySum& other) {
+    files += other.files;
+    bytes += other.bytes;
+    built_files += other.built_files;
+    built_bytes += other.built_bytes;
+    keys += other.keys;
+    filter_bytes += other.filter_bytes;
+    build_nanos += other.build_nanos;
+    build_memory = std::max(build_memory, other.build_memory);
+    in_vain += other.in_vain;
+    false_positives += other.false_positives;
+    blocks += other.blocks;
+    predicted += other.predicted;
+    predicting += other.predicting;
+  }
   double BitsPerKey() const { return keys > 0 ? 8 * filter_bytes / keys : 0; }
   double FalsePositiveRate() const { return Ratio(false_positives, in_vain); }
   // Negative if no filter predicts a rate.
@@ -184,14 +194,13 @@ struct ReplayResult {
 
 struct Candidate {
   std::string name;
-  std::shared_ptr<const FilterPolicy> policy;  // nullptr: no filters
+  std::shared_ptr<const FilterPolicy> policy{};  // nullptr: no filters
 };
 
 struct ReplayReport {
-  // First the existing filters, then those of the candidates.
-  std::vector<ReplayResult> results;
-  uint64_t replayed = 0;  // reads
-  uint64_t taught = 0;    // samples given to the policies
+  std::vector<ReplayResult> results;  // of the candidates
+  uint64_t replayed = 0;              // reads
+  uint64_t taught = 0;                // samples given to the policies
   size_t files_gone = 0;
   bool levels_settled = false;  // whether a policy was told the tree
   // Files whose existing filters are not asked, because the column family's
@@ -206,15 +215,90 @@ struct ReplayReport {
   const ReplaySum& built() const { return results.back().all; }
 };
 
-// Builds filters for files of at most `max_bytes` in all, chosen evenly from
-// each level, for each candidate, and replays the reads. Once `stop_requested`
-// returns true, no more files are begun; those before, at least one, have to
-// do. Corruption names a file that is damaged.
-Status ReplayReads(const TargetFamily& family,
-                   const std::vector<ReadQuery>& reads, const ReadTruth& truth,
-                   const std::vector<Candidate>& candidates, uint64_t max_bytes,
-                   const ReportShare& progress,
-                   const std::function<bool()>& stop_requested,
-                   ReplayReport* report);
+// What is replayed.
+struct ReplayTask {
+  const TargetFamily& family;
+  const std::vector<ReadQuery>& reads;
+  const ReadTruth& truth;
+  // The first one stands for the filters that exist.
+  const std::vector<Candidate>& candidates;
+  // Of the files whose filters are built, in all.
+  uint64_t max_bytes;
+  ReportShare progress;
+  // Once it returns true, no more files are begun; those before, at least one,
+  // have to do.
+  std::function<bool()> stop_requested;
+};
+
+// Builds filters for files, chosen evenly from each level, for each candidate,
+// and replays the reads. Corruption names a file that is damaged. `*report` is
+// new.
+Status ReplayReads(const ReplayTask& task, ReplayReport* report);
+
+// ---- Which filters are the best: advice.cc ----
+
+// The best filters are those that save most for their bits, among those that
+// obey the operator's limits.
+
+// The first two results of a replay: the existing filters, and no filters.
+constexpr size_t kAsItIs = 0;
+constexpr size_t kNoFilters = 1;
+
+// Filters count as equally good if their size and the blocks read differ by
+// less than this factor.
+constexpr double kAsGood = 1.02;
+
+// What the filters may cost. Infinity is no limit.
+struct AdviceLimits {
+  static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
+
+  double get_blocks = kNoLimit;     // of a Get of an absent key, on average
+  double filter_memory = kNoLimit;  // bytes of all filters
+  double build_cpu = kNoLimit;      // seconds, to build all filters
+};
+
+// How a result stands to the limit that it exceeds by the largest factor, or
+// comes nearest to.
+struct LimitUse {
+  std::string flag;  // such as "max_get_blocks"
+  double needs = 0;
+  double allowed = AdviceLimits::kNoLimit;
+
+  double Share() const {
+    if (allowed == AdviceLimits::kNoLimit) return 0;
+    if (allowed > 0) return needs / allowed;
+    return needs > 0 ? AdviceLimits::kNoLimit : 1;
+  }
+  bool exceeds() const { return Share() > 1; }
+  // Such as "needs 0.0200 blocks for a Get of an absent key, but
+  // --max_get_blocks=0.0100".
+  std::string Text() const;
+};
+LimitUse TightestLimit(const ReplayResult& result, const AdviceLimits& limits);
+
+// The Gets of absent keys; nullptr if none were replayed, without which their
+// limit means nothing.
+const ReplayKind* AbsentGets(const ReplayResult& result);
+
+// For each result, the blocks saved by each bit per key that it has beyond the
+// next smaller budget of its kind, or beyond no filter if it is the smallest;
+// -1 where there is no such number.
+std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results);
+
+struct Recommendation {
+  // The index of the best result, or of the nearest miss if none of the results
+  // obeys the limits.
+  size_t result = kNoFilters;
+  bool obeys = true;
+  // The index that would be best if there were no limits.
+  size_t without_limits = kNoFilters;
+};
+
+// Starts from no filters; if the limits rule these out, from the result with
+// the largest saving per bit. Goes on to the result with the largest saving per
+// additional bit, until a bit saves less than `min_saving` percent of the
+// blocks read without filters.
+Recommendation Recommend(const std::vector<ReplayResult>& results,
+                         const AdviceLimits& limits, double min_saving);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -60,29 +60,26 @@ struct Sum {
 };
 
 const std::vector<Column> kFileColumns = {
-    {"file", "file"},
-    {"level", "level"},
-    {"keys", "keys"},
-    {"size", "size"},
+    {"file"},
+    {"level"},
+    {"keys"},
+    {"size"},
     {"kind", "filter"},
     {"bits_per_key", "bits/key"},
     {"predicted_fpr", "predicted FPR", 5},
-    {"design", "design"},
+    {"design"},
     {"basis", "designed"},
     {"false_positive_price", "at a price of"},
-    {"unfiltered", "ranges are not filtered, because"},
-};
+    {"unfiltered", "ranges are not filtered, because"}};
 
-const std::vector<Column> kSumColumns = {
-    {"level", "level"},
-    {"files", "files"},
-    {"unfiltered", "unfiltered"},
-    {"keys", "keys"},
-    {"size", "size"},
-    {"filter_size", "filters"},
-    {"bits_per_key", "bits/key"},
-    {"predicted_fpr", "predicted FPR", 5},
-};
+const std::vector<Column> kSumColumns = {{"level"},
+                                         {"files"},
+                                         {"unfiltered"},
+                                         {"keys"},
+                                         {"size"},
+                                         {"filter_size", "filters"},
+                                         {"bits_per_key", "bits/key"},
+                                         {"predicted_fpr", "predicted FPR", 5}};
 
 // The fields about a file that can be read.
 Json FactsOf(const FileFacts& facts) {
@@ -101,7 +98,8 @@ Json FactsOf(const FileFacts& facts) {
       {"false_positive_price", OrNull(is_designed && !price.empty(), price)},
       {"samples", OrNull(is_designed, report.samples)},
       {"filter_bytes", facts.filter_bytes},
-      {"bits_per_key", OrNull(facts.filter_bytes > 0, facts.bits_per_key())},
+      {"bits_per_key", OrNull(facts.filter_bytes > 0,
+                              8 * Ratio(facts.filter_bytes, facts.keys))},
       {"predicted_fpr", OrNull(report.predicted_fpr)},
       {"model_micros", OrNull(is_designed, report.model_micros)},
       {"parts",
@@ -109,7 +107,7 @@ Json FactsOf(const FileFacts& facts) {
       {"unfiltered", facts.unfiltered}};
 }
 
-constexpr Command::Text kInspect = {
+constexpr CommandText kInspect = {
     "inspect",
     "Shows the filter of each SST file, what its design is based on, and its "
     "predicted false positive rate.",
@@ -261,9 +259,9 @@ class Inspect : public Command {
     std::istringstream lines(text);
     for (std::string line; std::getline(lines, line);) {
       const Json row = Json::parse(line, nullptr, /*allow_exceptions=*/false);
-      const bool is_policy =
-          row.is_object() && row.contains("row") && row["row"] == "policy";
-      if (is_policy) (*page)["advice"].push_back(row);
+      if (row.is_object() && row.value("row", Json()) == "policy") {
+        (*page)["advice"].push_back(row);
+      }
     }
     return page->contains("advice")
                ? s

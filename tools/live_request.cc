@@ -140,16 +140,15 @@ void LiveFlags::AddFlags(Arguments* arguments) {
 }
 
 Status AskLive(const Target& target, const LiveFlags& flags,
-               const std::string& request, const LiveParameters& parameters,
+               const std::string& request, LiveParameters parameters,
                const std::function<bool(const Json* progress)>& watch,
                std::string* body) {
-  LiveParameters all = parameters;
   if (!target.column_family.empty()) {
-    all.emplace("column_family", target.column_family);
+    parameters.emplace("column_family", target.column_family);
   }
   std::string head = request;
   char separator = '?';
-  for (const auto& [name, value] : all) {
+  for (const auto& [name, value] : parameters) {
     head += separator + name + "=" + Escaped(value);
     separator = '&';
   }
@@ -181,7 +180,7 @@ Status AskLive(const Target& target, const LiveFlags& flags,
 
 namespace {
 
-constexpr Command::Text kStatistics = {
+constexpr CommandText kStatistics = {
     "statistics", "Prints what the filters of a running process have done.",
     "--db=DIR", "those that have a FilterRefresher",
     R"(What filters have done is known only to the process that has the DB open. This command asks it for the

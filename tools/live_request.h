@@ -38,7 +38,7 @@ struct LiveFlags {
 // the socket's path is too long.
 using LiveParameters = std::unordered_map<std::string, std::string>;
 Status AskLive(const Target& target, const LiveFlags& flags,
-               const std::string& request, const LiveParameters& parameters,
+               const std::string& request, LiveParameters parameters,
                const std::function<bool(const Json* progress)>& watch,
                std::string* body);
 

@@ -9,7 +9,6 @@
 #include <array>
 #include <cerrno>
 #include <cinttypes>
-#include <cstdarg>
 #include <map>
 #include <system_error>
 
@@ -54,33 +53,26 @@ class EnvWithoutCompactions : public EnvWrapper {
   std::array<ThreadPoolImpl, Priority::TOTAL> waiting_;
 };
 
-class NoLog : public Logger {
- public:
-  using Logger::Logv;
-  void Logv(const char* /*format*/, va_list /*arguments*/) override {}
-};
-
-Status LoadOptions(const std::string& path, Env* env, bool strictly,
-                   DBOptions* options,
+Status LoadOptions(const Target& target, bool strictly, DBOptions* options,
                    std::vector<ColumnFamilyDescriptor>* families) {
   ConfigOptions config;
   config.ignore_unknown_options = !strictly;
   config.ignore_unsupported_options = !strictly;
-  config.env = env;
-  Status s = LoadLatestOptions(config, path, options, families);
+  config.env = target.env;
+  Status s = LoadLatestOptions(config, target.db, options, families);
   if (!s.ok()) {
     return Status::InvalidArgument(
-        "the OPTIONS file of " + path +
+        "the OPTIONS file of " + target.db +
         " cannot be used, so only the application itself can open it: " +
         s.ToString());
   }
-  if (env != Env::Default()) options->env = env;
+  if (target.env != Env::Default()) options->env = target.env;
   // The DB that is to be opened exists.
   options->error_if_exists = false;
   // The OPTIONS file is written after the MANIFEST, so only the MANIFEST says
   // which column families there are.
   std::vector<ManifestFamily> manifest;
-  s = ReadManifest(env, path, &manifest);
+  s = ReadManifest(target.env, target.db, &manifest);
   if (!s.ok()) return s;
   const auto is_gone = [&manifest](const ColumnFamilyDescriptor& family) {
     return std::none_of(
@@ -131,17 +123,17 @@ Status CheckLock(const std::string& path, Env* env) {
 
 // Loads the options of a DB that is to be opened for writing, and checks
 // whether that can be done.
-Status LoadForWriting(const std::string& path, Env* env, DBOptions* options,
+Status LoadForWriting(const Target& target, DBOptions* options,
                       std::vector<ColumnFamilyDescriptor>* families) {
-  Status s = LoadOptions(path, env, /*strictly=*/true, options, families);
-  if (s.ok()) s = CheckLock(path, env);
+  Status s = LoadOptions(target, /*strictly=*/true, options, families);
+  if (s.ok()) s = CheckLock(target.db, target.env);
   if (!s.ok()) return s;
   // A TransactionDB. With a write policy other than WRITE_COMMITTED, its files
   // may hold uncommitted data, which only the TransactionDB itself can tell
   // apart. The OPTIONS file does not name the policy.
   if (options->allow_2pc) {
     return Status::NotSupported(
-        path +
+        target.db +
         " is a TransactionDB (allow_2pc=true), whose files only its "
         "application can rewrite safely: let it call protean::RefreshFilters, "
         "or CompactRange");
@@ -170,36 +162,35 @@ void PrintDesigns(const std::vector<Json>& rows, Output* output) {
 
 }  // namespace
 
-Status OpenedDB::CheckForWriting(const std::string& path, Env* env) {
+Status OpenedDB::CheckForWriting(const Target& target) {
   DBOptions options;
   std::vector<ColumnFamilyDescriptor> families;
-  return LoadForWriting(path, env, &options, &families);
+  return LoadForWriting(target, &options, &families);
 }
 
-Status OpenedDB::Open(const std::string& path, Env* env, bool for_writing,
+Status OpenedDB::Open(const Target& target, bool for_writing,
                       std::unique_ptr<OpenedDB>* opened, const Adjust& adjust) {
   DBOptions options;
   std::vector<ColumnFamilyDescriptor> families;
-  Status s = for_writing ? LoadForWriting(path, env, &options, &families)
-                         : LoadOptions(path, env, /*strictly=*/false, &options,
-                                       &families);
+  Status s = for_writing
+                 ? LoadForWriting(target, &options, &families)
+                 : LoadOptions(target, /*strictly=*/false, &options, &families);
   if (!s.ok()) return s;
   for (ColumnFamilyDescriptor& family : families) adjust(&family);
   std::unique_ptr<OpenedDB> opening(new OpenedDB);
   if (for_writing) {
     opening->env_ = std::make_unique<EnvWithoutCompactions>(options.env);
     options.env = opening->env_.get();
-    s = OpenDB(&opening->db_, options, path, families, &opening->handles_);
+    s = OpenDB(&opening->db_, options, target.db, families, &opening->handles_);
   } else {
     opening->env_ = NewCompositeEnv(
         std::make_shared<ReadOnlyFileSystem>(options.env->GetFileSystem()));
     options.env = opening->env_.get();
-    options.info_log = std::make_shared<NoLog>();
     // Another process that has the DB open may delete files between the reading
     // of the MANIFEST and their opening.
     constexpr int kTries = 5;
     for (int i = 0; i < kTries; i++) {
-      s = OpenReadOnly(&opening->db_, options, path, families,
+      s = OpenReadOnly(&opening->db_, options, target.db, families,
                        &opening->handles_);
       if (s.ok()) break;
     }
@@ -208,15 +199,15 @@ Status OpenedDB::Open(const std::string& path, Env* env, bool for_writing,
   return s;
 }
 
-Status OpenedDB::ChangeOptions(const std::string& path, Env* env,
-                               const Adjust& adjust, Json row, Output* output) {
+Status OpenedDB::ChangeOptions(const Target& target, const Adjust& adjust,
+                               Json row, Output* output) {
   std::string old_text;
   std::string new_text;
-  Status s = ReadLatestOptions(path, env, &old_text);
+  Status s = ReadLatestOptions(target, &old_text);
   if (!s.ok()) return s;
   std::map<std::string, std::string> set;  // by column family
   std::unique_ptr<OpenedDB> opened;
-  s = Open(path, env, /*for_writing=*/true, &opened,
+  s = Open(target, /*for_writing=*/true, &opened,
            [&](ColumnFamilyDescriptor* family) {
              const std::string before =
                  TableText(family->options.table_factory.get());
@@ -227,15 +218,15 @@ Status OpenedDB::ChangeOptions(const std::string& path, Env* env,
   if (s.ok()) s = opened->Close();
   DBOptions options;
   std::vector<ColumnFamilyDescriptor> written;
-  if (s.ok()) s = LoadOptions(path, env, /*strictly=*/true, &options, &written);
-  if (s.ok()) s = ReadLatestOptions(path, env, &new_text);
+  if (s.ok()) s = LoadOptions(target, /*strictly=*/true, &options, &written);
+  if (s.ok()) s = ReadLatestOptions(target, &new_text);
   if (!s.ok()) return s;
   for (const ColumnFamilyDescriptor& family : written) {
     const auto changed = set.find(family.name);
     if (changed == set.end()) continue;
     const std::string text = TableText(family.options.table_factory.get());
     if (text == changed->second) continue;
-    return Status::Corruption("the new OPTIONS file of " + path +
+    return Status::Corruption("the new OPTIONS file of " + target.db +
                               " has for column family " +
                               PrintedName(family.name) + " " + text +
                               " instead of " + changed->second);
@@ -262,7 +253,7 @@ Status OpenedDB::Close() {
 
 Status CheckForWriting(const Target& target, const std::string& while_open) {
   Status s = target.CheckForWriting();
-  if (s.ok()) s = OpenedDB::CheckForWriting(target.db, target.env);
+  if (s.ok()) s = OpenedDB::CheckForWriting(target);
   return s.IsBusy() ? Status::Busy(s.getState() + while_open) : s;
 }
 
@@ -283,10 +274,11 @@ void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
   }
 }
 
-Status ReadLatestOptions(const std::string& path, Env* env, std::string* text) {
+Status ReadLatestOptions(const Target& target, std::string* text) {
   std::string name;
-  const Status s = GetLatestOptionsFileName(path, env, &name);
-  return s.ok() ? ReadFileToString(env, path + "/" + name, text) : s;
+  const Status s = GetLatestOptionsFileName(target.db, target.env, &name);
+  return s.ok() ? ReadFileToString(target.env, target.db + "/" + name, text)
+                : s;
 }
 
 std::vector<std::string> DifferentLines(const std::string& old_text,
@@ -323,10 +315,7 @@ void PrintRewritten(const std::string& column_family, const Json& result,
       row[field] = file[field];
     }
   }
-  std::vector<Column> columns = {{"file", "file"},
-                                 {"level", "level"},
-                                 {"size", "size"},
-                                 {"outcome", "outcome"}};
+  std::vector<Column> columns = {{"file"}, {"level"}, {"size"}, {"outcome"}};
   if (judged) {
     columns.insert(columns.end(), {{"queries", "queries"},
                                    {"old_fpr", "old FPR", 5},

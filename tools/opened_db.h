@@ -23,8 +23,8 @@ class OpenedDB {
  public:
   // Changes the options of a column family before the DB is opened.
   using Adjust = std::function<void(ColumnFamilyDescriptor*)>;
-  // Opens the existing DB in the folder `path` of `env`, with all of its column
-  // families and the options of its latest OPTIONS file.
+  // Opens the existing DB of a target, with all of its column families and the
+  // options of its latest OPTIONS file.
   //
   // For writing, RocksDB does what it does whenever it opens a DB: it replays
   // the WAL, flushes the memtables, and starts new MANIFEST, OPTIONS and LOG
@@ -37,8 +37,7 @@ class OpenedDB {
   // is written, not even when the DB is closed. Things that the OPTIONS file
   // names but this program does not have are left out.
   static Status Open(
-      const std::string& path, Env* env, bool for_writing,
-      std::unique_ptr<OpenedDB>* opened,
+      const Target& target, bool for_writing, std::unique_ptr<OpenedDB>* opened,
       const Adjust& adjust = [](ColumnFamilyDescriptor*) {});
 
   // Opens the DB for writing, which makes the OPTIONS file have what
@@ -46,8 +45,8 @@ class OpenedDB {
   // RocksDB does when it loads options, and prints the lines that differ from
   // the file before (DifferentLines); `row` has the other fields for programs.
   // Returns Corruption if a column family has another table than was set.
-  static Status ChangeOptions(const std::string& path, Env* env,
-                              const Adjust& adjust, Json row, Output* output);
+  static Status ChangeOptions(const Target& target, const Adjust& adjust,
+                              Json row, Output* output);
 
   // Whether the DB can be opened for writing at this moment; nothing is
   // touched. Returns Busy if a process (including this one) has the DB open,
@@ -56,7 +55,7 @@ class OpenedDB {
   // program does not have, such as a merge operator of the application: files
   // written without it would be wrong. Returns NotSupported for a TransactionDB
   // (allow_2pc), since its uncommitted data might be taken for committed.
-  static Status CheckForWriting(const std::string& path, Env* env);
+  static Status CheckForWriting(const Target& target);
 
   ~OpenedDB() { Close().PermitUncheckedError(); }
 
@@ -100,8 +99,8 @@ void GiveFilterPolicy(const std::shared_ptr<const FilterPolicy>& policy,
                       const std::string& table_factory,
                       ColumnFamilyOptions* options);
 
-// Reads the latest OPTIONS file of the DB in the folder `path`.
-Status ReadLatestOptions(const std::string& path, Env* env, std::string* text);
+// Reads the latest OPTIONS file of a DB.
+Status ReadLatestOptions(const Target& target, std::string* text);
 
 // The lines that one of two texts has more often than the other, wherever:
 // those of the old text, which begin with "- ", and then those of the new one

@@ -38,7 +38,9 @@ void Output::Table(const std::vector<Column>& columns,
   }
   std::vector<std::string> lines(1 + rows.size());
   for (const Column& column : columns) {
-    std::vector<std::string> cells = {column.title};
+    std::vector<std::string> cells = {column.title == nullptr ? column.field
+                                                              : column.title};
+    std::replace(cells[0].begin(), cells[0].end(), '_', ' ');
     size_t width = cells[0].size();
     bool is_empty = !rows.empty();
     bool is_left = false;
@@ -166,22 +168,13 @@ std::string Format(const char* format, ...) {
 
 namespace {
 
-constexpr std::array<int, 2> kSignals = {SIGINT, SIGTERM};
-
 volatile sig_atomic_t interrupted = 0;
-
-void SetAll(void (*handler)(int)) {
-  struct sigaction action = {};
-  action.sa_handler = handler;
-  sigemptyset(&action.sa_mask);
-  action.sa_flags = SA_RESTART;
-  for (const int signal : kSignals) sigaction(signal, &action, nullptr);
-}
 
 // The next signal of either kind ends the process.
 void OnInterrupt(int /*signal*/) {
   interrupted = 1;
-  SetAll(SIG_DFL);
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
 }
 
 }  // namespace
@@ -213,16 +206,13 @@ std::string PrintedProgress(uint64_t done, uint64_t total, double seconds) {
 
 Interrupt::Interrupt() {
   interrupted = 0;
-  for (size_t i = 0; i < kSignals.size(); i++) {
-    sigaction(kSignals[i], nullptr, &before_[i]);
-  }
-  SetAll(OnInterrupt);
+  before_[0] = signal(SIGINT, OnInterrupt);
+  before_[1] = signal(SIGTERM, OnInterrupt);
 }
 
 Interrupt::~Interrupt() {
-  for (size_t i = 0; i < kSignals.size(); i++) {
-    sigaction(kSignals[i], &before_[i], nullptr);
-  }
+  signal(SIGINT, before_[0]);
+  signal(SIGTERM, before_[1]);
 }
 
 bool Interrupt::requested() const { return interrupted != 0; }

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -30,7 +29,8 @@ using Json = nlohmann::ordered_json;
 // A column of a table.
 struct Column {
   const char* field;  // key in the rows
-  const char* title;
+  // The field's name if it is not given.
+  const char* title = nullptr;
   // Digits after the point of a fraction.
   int digits = 2;
 };
@@ -198,7 +198,7 @@ class Interrupt {
   bool requested() const;
 
  private:
-  std::array<struct sigaction, 2> before_;
+  void (*before_[2])(int);
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -25,11 +25,7 @@ constexpr char kSet[] = "to set";     // an option has to be changed
 constexpr char kUnknown[] = "unknown";
 
 const std::vector<Column> kColumns = {
-    {"property", "property"},
-    {"found", "found"},
-    {"outcome", "with Protean"},
-    {"advice", "note"},
-};
+    {"property"}, {"found"}, {"outcome", "with Protean"}, {"advice", "note"}};
 
 // The sums over the files of a column family.
 struct FilesSeen {
@@ -75,7 +71,7 @@ constexpr int kMinMinor = 10;
 // The version in the OPTIONS file; empty if there is none.
 std::string VersionOf(const Target& target) {
   std::string text;
-  if (!ReadLatestOptions(target.db, target.env, &text).ok()) return "";
+  if (!ReadLatestOptions(target, &text).ok()) return "";
   constexpr char kName[] = "rocksdb_version=";
   const size_t begin = text.find(kName);
   if (begin == std::string::npos) return "";
@@ -83,7 +79,7 @@ std::string VersionOf(const Target& target) {
   return text.substr(number, text.find('\n', number) - number);
 }
 
-constexpr Command::Text kPreflight = {
+constexpr CommandText kPreflight = {
     "preflight",
     "Checks before you adopt Protean: what will work with a DB, what will not, "
     "and what to set.",
@@ -266,7 +262,7 @@ class Preflight : public Command {
         Format("Protean needs RocksDB %d.%d or later, and a library that was "
                "built for just this version",
                kMinMajor, kMinMinor));
-    const Status s = OpenedDB::CheckForWriting(target_.db, target_.env);
+    const Status s = OpenedDB::CheckForWriting(target_);
     if (s.IsBusy()) {
       Add("apply, refresh, rollback", "the DB is open", kWorks,
           "refresh with --live, or when no process has the DB open");

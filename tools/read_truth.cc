@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tools/read_truth.h"
-
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -12,6 +10,7 @@
 #include "rocksdb/perf_context.h"
 #include "table/rocksdb_internals/block_based_file.h"
 #include "tools/file_facts.h"
+#include "tools/reads.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -136,9 +135,8 @@ class RunCursor {
 
   // The first file that cannot be read is the one that is told of.
   void Fail(const Status& s) {
-    if (!status_->ok()) return;
-    *status_ = Status::Corruption(File(place_).path +
-                                  " cannot be read: " + s.ToString());
+    status_->UpdateIfOk(Status::Corruption(File(place_).path +
+                                           " cannot be read: " + s.ToString()));
   }
 
   // Opens the file at that place in the run. Returns false if it is gone, or
@@ -223,17 +221,13 @@ class RunCursor {
 std::vector<RunCursor> MakeRuns(const TargetFamily& family, size_t* files_gone,
                                 Status* status) {
   std::vector<RunCursor> runs;
-  std::map<int, std::vector<uint32_t>> levels;
-  for (size_t i = family.files.size(); i-- > 0;) {
-    const auto file = static_cast<uint32_t>(i);
-    if (family.files[i].level > 0) {
-      levels[family.files[i].level].push_back(file);
-    } else {
-      runs.emplace_back(family, std::vector<uint32_t>{file}, files_gone,
-                        status);
-    }
+  // By level, and files that are a run each by a number below 0.
+  std::map<int64_t, std::vector<uint32_t>> by_age;
+  for (auto i = static_cast<uint32_t>(family.files.size()); i-- > 0;) {
+    const int level = family.files[i].level;
+    by_age[level > 0 ? level : -1 - int64_t{i}].push_back(i);
   }
-  for (auto& [level, files] : levels) {
+  for (auto& [age, files] : by_age) {
     std::sort(files.begin(), files.end(), [&](uint32_t a, uint32_t b) {
       return family.files[a].smallest < family.files[b].smallest;
     });
@@ -242,85 +236,71 @@ std::vector<RunCursor> MakeRuns(const TargetFamily& family, size_t* files_gone,
   return runs;
 }
 
-// One read of all sorted runs.
-class Search {
- public:
-  Search(std::vector<RunCursor>* runs, const ReadQuery& read, uint32_t number)
-      : runs_(*runs), read_(read), number_(number) {}
+// Asks the runs one after the other until one has the key. Returns those that
+// were asked.
+std::vector<RunCursor*> Get(const ReadQuery& read,
+                            std::vector<RunCursor>* runs) {
+  std::vector<RunCursor*> asked;
+  for (RunCursor& run : *runs) {
+    if (!run.Begin(read)) continue;
+    asked.push_back(&run);
+    if (run.Valid() && run.NewestVersion().second != kTypeMerge) break;
+  }
+  return asked;
+}
 
-  void Run(std::vector<Question>* questions, ReadTruth::End* end) {
-    read_.kind == ReadKind::kGet ? Get() : Seek(end);
-    for (RunCursor* run : asked_) {
-      Question& question = questions->emplace_back(run->question());
-      question.read = number_;
-      question.in_vain = IsInVain(question, *end);
-      run->End();
+// Moves the runs past the key if its newest version is a deletion.
+bool PassIfDeleted(const std::string& key,
+                   const std::vector<RunCursor*>& runs) {
+  std::optional<SequenceNumber> newest;
+  bool is_deleted = false;
+  for (RunCursor* run : runs) {
+    if (!run->Valid() || run->user_key() != key) continue;
+    const auto [number, type] = run->NewestVersion();
+    if (newest < number) {
+      newest = number;
+      is_deleted = IsDeletion(type);
     }
   }
+  if (!is_deleted) return false;
+  for (RunCursor* run : runs) run->Pass(key);
+  return true;
+}
 
- private:
-  // Asks the runs one after the other until one has the key.
-  void Get() {
-    for (RunCursor& run : runs_) {
-      if (!run.Begin(read_)) continue;
-      asked_.push_back(&run);
-      if (run.Valid() && run.NewestVersion().second != kTypeMerge) return;
-    }
+// Asks all runs for their next key, until the nearest of these keys has not
+// been deleted. Returns the runs that were asked.
+std::vector<RunCursor*> Seek(const ReadQuery& read,
+                             std::vector<RunCursor>* runs,
+                             ReadTruth::End* end) {
+  std::vector<RunCursor*> asked;
+  for (RunCursor& run : *runs) {
+    if (run.Begin(read)) asked.push_back(&run);
   }
-
-  // Asks all runs for their next key, until the nearest of these keys has not
-  // been deleted.
-  void Seek(ReadTruth::End* end) {
-    for (RunCursor& run : runs_) {
-      if (run.Begin(read_)) asked_.push_back(&run);
-    }
-    const bool backwards = IsBackwards(read_.kind);
-    for (int i = 0; i < kMaxDeleted && !end->found; i++) {
-      const RunCursor* nearest = nullptr;
-      for (const RunCursor* run : asked_) {
-        if (!run->Valid()) continue;
-        const int order = nearest == nullptr
-                              ? 0
-                              : run->user_key().compare(nearest->user_key());
-        if (nearest == nullptr || (backwards ? order > 0 : order < 0)) {
-          nearest = run;
-        }
-      }
-      if (nearest == nullptr) return;
-      end->key = nearest->user_key().ToString();
-      end->found = !PassIfDeleted(end->key);
-    }
-  }
-
-  // Moves past the key if its newest version is a deletion.
-  bool PassIfDeleted(const std::string& key) {
-    std::optional<SequenceNumber> newest;
-    bool is_deleted = false;
-    for (RunCursor* run : asked_) {
-      if (!run->Valid() || run->user_key() != key) continue;
-      const auto [number, type] = run->NewestVersion();
-      if (newest < number) {
-        newest = number;
-        is_deleted = IsDeletion(type);
+  const bool backwards = IsBackwards(read.kind);
+  for (int i = 0; i < kMaxDeleted && !end->found; i++) {
+    const RunCursor* nearest = nullptr;
+    for (const RunCursor* run : asked) {
+      if (!run->Valid()) continue;
+      const int order =
+          nearest == nullptr ? 0 : run->user_key().compare(nearest->user_key());
+      if (nearest == nullptr || (backwards ? order > 0 : order < 0)) {
+        nearest = run;
       }
     }
-    if (!is_deleted) return false;
-    for (RunCursor* run : asked_) run->Pass(key);
-    return true;
+    if (nearest == nullptr) break;
+    end->key = nearest->user_key().ToString();
+    end->found = !PassIfDeleted(end->key, asked);
   }
+  return asked;
+}
 
-  bool IsInVain(const Question& question, const ReadTruth::End& end) const {
-    // RocksDB asks no filter.
-    if (read_.kind == ReadKind::kOpenSeekForPrev) return false;
-    return !question.found ||
-           (IsForwardSeek(read_) && end.found && question.first_key > end.key);
-  }
-
-  std::vector<RunCursor>& runs_;
-  const ReadQuery& read_;
-  const uint32_t number_;
-  std::vector<RunCursor*> asked_;
-};
+bool IsInVain(const ReadQuery& read, const Question& question,
+              const ReadTruth::End& end) {
+  // RocksDB asks no filter.
+  if (read.kind == ReadKind::kOpenSeekForPrev) return false;
+  return !question.found ||
+         (IsForwardSeek(read) && end.found && question.first_key > end.key);
+}
 
 }  // namespace
 
@@ -360,8 +340,16 @@ Status FindTruth(const TargetFamily& family,
     return reads[a].target < reads[b].target;
   });
   for (size_t i = 0; i < order.size(); i++) {
-    const uint32_t read = order[i];
-    Search(&runs, reads[read], read).Run(&truth->questions, &truth->ends[read]);
+    const ReadQuery& read = reads[order[i]];
+    ReadTruth::End* const end = &truth->ends[order[i]];
+    for (RunCursor* run : read.kind == ReadKind::kGet
+                              ? Get(read, &runs)
+                              : Seek(read, &runs, end)) {
+      Question& question = truth->questions.emplace_back(run->question());
+      question.read = order[i];
+      question.in_vain = IsInVain(read, question, *end);
+      run->End();
+    }
     if (!s.ok()) return s;
     if (i % 256 == 0) progress(Ratio(i, order.size()));
   }

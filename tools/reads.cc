@@ -34,26 +34,25 @@ class ReadCollector {
   // not all the parts that RocksDB writes, complete: RocksDB's own parser would
   // make up missing parts, and as many keys as the record claims to have.
   bool Add(const Trace& trace) {
+    constexpr uint64_t kLower = Parts({kIterLowerBound});
+    constexpr uint64_t kUpper = Parts({kIterUpperBound});
+    bool is_seek = false;
+    uint64_t required = 0;
     switch (trace.type) {
       case kTraceGet:
-        return AddRecord(trace, Parts({kGetCFID, kGetKey}));
+        required = Parts({kGetCFID, kGetKey});
+        break;
       case kTraceMultiGet:
-        return AddRecord(trace,
-                         Parts({kMultiGetSize, kMultiGetCFIDs, kMultiGetKeys}));
+        required = Parts({kMultiGetSize, kMultiGetCFIDs, kMultiGetKeys});
+        break;
       case kTraceIteratorSeek:
       case kTraceIteratorSeekForPrev:
-        return AddRecord(trace, Parts({kIterCFID, kIterKey}));
+        required = Parts({kIterCFID, kIterKey});
+        is_seek = true;
+        break;
       default:
         return true;
     }
-  }
-
- private:
-  bool AddRecord(const Trace& trace, uint64_t required) {
-    constexpr uint64_t kLower = Parts({kIterLowerBound});
-    constexpr uint64_t kUpper = Parts({kIterUpperBound});
-    const bool is_seek = trace.type == kTraceIteratorSeek ||
-                         trace.type == kTraceIteratorSeekForPrev;
     // All records begin with their parts and a number, and strings follow.
     Slice rest = trace.payload;
     uint64_t parts = 0;
@@ -71,13 +70,11 @@ class ReadCollector {
       return AddMultiGet(number, strings[0], strings[1]);
     }
     if (!IsAsked(number)) return true;
-    if (!is_seek) {
-      AddGet(strings[0]);
-      return true;
-    }
     const Slice lower = (parts & kLower) != 0 ? strings[1] : Slice();
     const Slice upper = (parts & kUpper) != 0 ? strings.back() : Slice();
-    if (trace.type == kTraceIteratorSeek) {
+    if (!is_seek) {
+      AddGet(strings[0]);
+    } else if (trace.type == kTraceIteratorSeek) {
       AddSeek(strings[0], lower, upper);
     } else {
       AddSeekForPrev(strings[0], lower, upper);
@@ -85,6 +82,7 @@ class ReadCollector {
     return true;
   }
 
+ private:
   bool AddMultiGet(uint32_t count, Slice families, Slice rest) {
     std::vector<Slice> keys;
     for (Slice key; GetLengthPrefixedSlice(&rest, &key);) keys.push_back(key);
@@ -106,33 +104,27 @@ class ReadCollector {
   }
 
   void AddGet(const Slice& key) {
-    ReadQuery read;
-    read.target = key.ToString();
-    reads_->Add(std::move(read));
+    reads_->Add({ReadKind::kGet, key.ToString()});
   }
 
   // An empty bound means no bound. The other bound acts on the target as in
   // DBIter.
   void AddSeek(const Slice& key, const Slice& lower, const Slice& upper) {
-    ReadQuery read;
-    read.kind = upper.empty() ? ReadKind::kOpenSeek : ReadKind::kClosedSeek;
-    read.target = (key.compare(lower) < 0 ? lower : key).ToString();
-    read.bound = upper.ToString();
-    if (upper.empty() || upper.compare(read.target) > 0) {
-      reads_->Add(std::move(read));
+    const Slice target = key.compare(lower) < 0 ? lower : key;
+    if (upper.empty()) {
+      reads_->Add({ReadKind::kOpenSeek, target.ToString()});
+    } else if (upper.compare(target) > 0) {
+      reads_->Add({ReadKind::kClosedSeek, target.ToString(), upper.ToString()});
     }
   }
   void AddSeekForPrev(const Slice& key, const Slice& lower,
                       const Slice& upper) {
-    ReadQuery read;
-    read.kind = lower.empty() ? ReadKind::kOpenSeekForPrev
-                              : ReadKind::kClosedSeekForPrev;
-    read.inclusive = upper.empty() || key.compare(upper) < 0;
-    read.target = (read.inclusive ? key : upper).ToString();
-    read.bound = lower.ToString();
-    if (!IsInverted(read.bound, read.target, read.inclusive)) {
-      reads_->Add(std::move(read));
-    }
+    const bool inclusive = upper.empty() || key.compare(upper) < 0;
+    const Slice target = inclusive ? key : upper;
+    if (IsInverted(lower, target, inclusive)) return;
+    reads_->Add({lower.empty() ? ReadKind::kOpenSeekForPrev
+                               : ReadKind::kClosedSeekForPrev,
+                 target.ToString(), lower.ToString(), inclusive});
   }
 
   const uint32_t column_family_;
@@ -189,15 +181,10 @@ Status ReadQueries(const std::string& file, std::ostream& err,
 }
 
 ReadQuery ReadOf(const SampleQuery& query) {
-  ReadQuery read;
-  read.target = query.lo;
-  if (query.lo != query.hi) {
-    read.kind = ReadKind::kClosedSeek;
-    read.bound = query.hi;
-    // The smallest string above the range.
-    if (query.hi_inclusive) read.bound += '\0';
-  }
-  return read;
+  if (query.lo == query.hi) return {ReadKind::kGet, query.lo};
+  // The bound is the smallest string above the range.
+  return {ReadKind::kClosedSeek, query.lo,
+          query.hi + std::string(query.hi_inclusive ? 1 : 0, '\0')};
 }
 
 Status ReadTrace(Env* env, const std::string& file, uint32_t column_family,

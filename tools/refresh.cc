@@ -38,7 +38,7 @@ std::string WhyNotWithoutSamples(const TargetFamily& family) {
       family.samples() != nullptr ? "give --samples=FILE; or " : "");
 }
 
-constexpr Command::Text kRefresh = {
+constexpr CommandText kRefresh = {
     "refresh",
     "Rewrites the SST files whose filters would do much better if they were "
     "designed for current queries.",
@@ -200,8 +200,7 @@ class Refresh : public Command {
           "a protean::FilterRefresher, which --live asks; --dry_run works "
           "anyway");
     }
-    return s.ok() ? OpenedDB::Open(target_.db, target_.env, writes, &opened_)
-                  : s;
+    return s.ok() ? OpenedDB::Open(target_, writes, &opened_) : s;
   }
 
   // Refreshes these column families one after the other.

@@ -6,7 +6,6 @@
 #include <cinttypes>
 
 #include "plugin/refresh_run.h"
-#include "rocksdb/utilities/options_util.h"
 #include "tools/command.h"
 #include "tools/file_facts.h"
 #include "tools/opened_db.h"
@@ -46,28 +45,6 @@ Status MakeStockPolicy(const std::string& to,
   const std::unique_ptr<FilterBitsBuilder> builder(
       (*policy)->GetBuilderWithContext(FilterBuildingContext(table)));
   return builder == nullptr ? refused("builds no filters") : Status::OK();
-}
-
-// Loads the table factory of a column family strictly as an OPTIONS file has
-// it. InvalidArgument if that cannot be done.
-Status LoadTable(const std::string& file, Env* env, const std::string& name,
-                 std::shared_ptr<TableFactory>* table) {
-  ConfigOptions config;
-  config.ignore_unsupported_options = false;
-  config.env = env;
-  DBOptions db_options;
-  std::vector<ColumnFamilyDescriptor> families;
-  const Status s = LoadOptionsFromFile(config, file, &db_options, &families);
-  if (!s.ok()) {
-    return Status::InvalidArgument(file + " cannot be used: " + s.ToString());
-  }
-  for (ColumnFamilyDescriptor& family : families) {
-    if (family.name != name) continue;
-    *table = std::move(family.options.table_factory);
-    return s;
-  }
-  return Status::InvalidArgument(file + " has no column family " +
-                                 PrintedName(name));
 }
 
 // Returns true if a file of the column family has a filter of Protean's. Files
@@ -114,7 +91,7 @@ struct Totals {
   }
 };
 
-constexpr Command::Text kRollback = {
+constexpr CommandText kRollback = {
     "rollback",
     "Goes back to what was before apply, or gives the DB back to a RocksDB "
     "without Protean.",
@@ -183,8 +160,7 @@ class Rollback : public Command {
     return s;
   }
 
-  // Chooses the column families that are given back to the policy of --to, or
-  // to what was before apply.
+  // Chooses the column families that are given back to the policy of --to.
   void ChooseForTo(const std::shared_ptr<const FilterPolicy>& policy) {
     for (const TargetFamily& family : target_.families) {
       if (family.is_under_protean() || HasProteanFilter(family)) {
@@ -202,7 +178,8 @@ class Rollback : public Command {
       const std::string file = KeptFile(target_, family);
       if (!target_.env->FileExists(file).ok()) continue;
       RolledBackFamily chosen = {&family};
-      const Status s = LoadTable(file, target_.env, family.name, &chosen.kept);
+      const Status s = LoadTable(file, target_.env, family.name,
+                                 /*strictly=*/true, &chosen.kept);
       if (!s.ok()) return s;
       const std::shared_ptr<const FilterPolicy> policy =
           PolicyOf(chosen.kept.get());
@@ -268,9 +245,8 @@ class Rollback : public Command {
   // What is left to be done, found out without writing anything.
   Status Estimate(Progress* progress, Totals* totals) const {
     std::unique_ptr<OpenedDB> opened;
-    const Status s =
-        OpenedDB::Open(target_.db, target_.env, /*for_writing=*/false, &opened,
-                       Adjust(/*at_the_end=*/false));
+    const Status s = OpenedDB::Open(target_, /*for_writing=*/false, &opened,
+                                    Adjust(/*at_the_end=*/false));
     RefreshOptions dry;
     dry.dry_run = true;
     return s.ok() ? ReplaceAll(*opened, dry, progress, totals) : s;
@@ -292,8 +268,8 @@ class Rollback : public Command {
 
   Status RewriteAll(const Totals& estimated, Totals* totals) const {
     std::unique_ptr<OpenedDB> opened;
-    Status s = OpenedDB::Open(target_.db, target_.env, /*for_writing=*/true,
-                              &opened, Adjust(/*at_the_end=*/false));
+    Status s = OpenedDB::Open(target_, /*for_writing=*/true, &opened,
+                              Adjust(/*at_the_end=*/false));
     if (!s.ok()) return s;
     const Interrupt interrupt;
     Progress progress(err());
@@ -328,8 +304,8 @@ class Rollback : public Command {
     for (const RolledBackFamily& family : families_) {
       row["column_families"].push_back(family.target->name);
     }
-    Status s = OpenedDB::ChangeOptions(
-        target_.db, target_.env, Adjust(/*at_the_end=*/true), row, &out());
+    Status s = OpenedDB::ChangeOptions(target_, Adjust(/*at_the_end=*/true),
+                                       row, &out());
     for (const RolledBackFamily& family : families_) {
       const std::string kept = KeptFile(target_, *family.target);
       if (s.ok() && target_.env->FileExists(kept).ok()) {

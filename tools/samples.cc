@@ -5,7 +5,6 @@
 #include <cinttypes>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "filter_policy/samples/query_file.h"
 #include "tools/command.h"
@@ -20,9 +19,8 @@ namespace {
 const std::vector<Column> kShapeColumns = {
     {"values", "values in the range"},
     {"shared_bytes", "bytes shared by the bounds"},
-    {"ranges", "ranges"},
-    {"share", "share", 4},
-};
+    {"ranges"},
+    {"share", "share", 4}};
 
 uint64_t NumberOf(const std::string& bytes) {
   uint64_t number = 0;
@@ -54,11 +52,7 @@ bool AreNumbers(const std::vector<SampleQuery>& queries) {
 // first. The result is also ordered from oldest to newest.
 std::vector<SampleQuery> MergeSamples(
     std::vector<std::vector<SampleQuery>> lists, uint64_t max) {
-  const auto less = [](const SampleQuery& a, const SampleQuery& b) {
-    return std::tie(a.lo, a.hi, a.hi_inclusive) <
-           std::tie(b.lo, b.hi, b.hi_inclusive);
-  };
-  std::set<SampleQuery, decltype(less)> taken(less);
+  std::set<std::string> taken;  // as lines of a file
   std::vector<SampleQuery> merged;
   const auto is_full = [&] { return max > 0 && merged.size() >= max; };
   bool any = true;
@@ -69,7 +63,7 @@ std::vector<SampleQuery> MergeSamples(
       while (!list.empty() && !is_full()) {
         SampleQuery query = std::move(list.back());
         list.pop_back();
-        if (!taken.insert(query).second) continue;
+        if (!taken.insert(QueryLine(query)).second) continue;
         merged.push_back(std::move(query));
         any = true;
         break;
@@ -116,7 +110,7 @@ Status ReadSaved(const TargetFamily& family, std::ostream& err,
   return ReadQueries(*file, err, queries);
 }
 
-constexpr Command::Text kSamples = {
+constexpr CommandText kSamples = {
     "samples",
     "Shows, exports, imports, merges and saves the sample queries that filters "
     "are designed for.",

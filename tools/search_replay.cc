@@ -24,12 +24,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The name of the kind that a read counts to.
-std::string NameOfKind(const ReadQuery& read, bool finds_key) {
-  if (read.kind != ReadKind::kGet) return ToString(read.kind);
-  return finds_key ? "gets of present keys" : kGetsOfAbsentKeys;
-}
-
 // Nothing here compares the sequence numbers of markers.
 constexpr SequenceNumber kMarkerSequence = 0;
 
@@ -43,9 +37,9 @@ class Search {
   std::vector<bool> Run() {
     for (size_t i = 0; i < runs_.size(); i++) {
       if (!runs_[i].may_wait ||
-          runs_[i].answer->begin == SeekAnswer::Begin::kReads) {
+          runs_[i].answer->begin == ReadAnswer::Begin::kReads) {
         Read(i);
-      } else if (runs_[i].answer->begin == SeekAnswer::Begin::kWaits) {
+      } else if (runs_[i].answer->begin == ReadAnswer::Begin::kWaits) {
         places_[i].kind = Kind::kMarker;
         places_[i].key = runs_[i].answer->marker;
       }
@@ -106,7 +100,7 @@ class Search {
   // Moves the marker of a run, or returns false if the file must be read.
   bool Move(size_t run) {
     Place& place = places_[run];
-    const SeekAnswer& answer = *runs_[run].answer;
+    const ReadAnswer& answer = *runs_[run].answer;
     if (place.moves >= Marker::kMaxMoves) return false;
     const size_t stop = NextStop(run);
     if (stop < runs_.size()) {
@@ -164,8 +158,8 @@ class Search {
   std::vector<Place> places_;
 };
 
-// Finds SeekAnswer::clear_to, for a file that waits at `marker`.
-std::string ClearTo(const FileRangeFilter& filter, const SeekAnswer& answer,
+// Finds ReadAnswer::clear_to, for a file that waits at `marker`.
+std::string ClearTo(const FileRangeFilter& filter, const ReadAnswer& answer,
                     Marker marker, const std::vector<Slice>& markers) {
   std::string clear_to;
   for (const Slice& other : markers) {
@@ -212,27 +206,22 @@ ReplayedReads::ReplayedReads(const std::vector<ReadQuery>& its_reads,
     replayed[i] = DrawFor(i, reads.size()) < 0.5;
     if (replayed[i]) count++;
   }
-  for (const Question& question : truth.questions) {
+  std::vector<bool> finds_key(reads.size());
+  for (uint32_t i = 0; i < truth.questions.size(); i++) {
+    const Question& question = truth.questions[i];
     first_question[question.read + 1]++;
+    if (!question.in_vain) finds_key[question.read] = true;
+    if (replayed[question.read]) asked[question.file].push_back(i);
   }
   std::partial_sum(first_question.begin(), first_question.end(),
                    first_question.begin());
-  for (uint32_t i = 0; i < truth.questions.size(); i++) {
-    const Question& question = truth.questions[i];
-    if (replayed[question.read]) asked[question.file].push_back(i);
-  }
-  FindKinds();
-}
-
-void ReplayedReads::FindKinds() {
-  std::vector<bool> finds_key(reads.size());
-  for (const Question& question : truth.questions) {
-    if (!question.in_vain) finds_key[question.read] = true;
-  }
   std::map<std::string, size_t> known;
   for (size_t i = 0; i < reads.size(); i++) {
     if (!replayed[i]) continue;
-    const std::string name = NameOfKind(reads[i], finds_key[i]);
+    const std::string name = reads[i].kind != ReadKind::kGet
+                                 ? ToString(reads[i].kind)
+                             : finds_key[i] ? "gets of present keys"
+                                            : kGetsOfAbsentKeys;
     const auto [place, is_new] = known.emplace(name, kinds.size());
     if (is_new) kinds.push_back({name});
     kind_of[i] = place->second;
@@ -251,28 +240,24 @@ std::vector<SampleQuery> SamplesOf(const std::vector<ReadQuery>& reads,
     last = question.read;
     const ReadQuery& read = reads[question.read];
     const ReadTruth::End& end = truth.ends[question.read];
-    SampleQuery sample;
     if (read.kind == ReadKind::kGet) {
-      sample = {read.target, read.target, true};
+      samples.push_back({read.target, read.target, true});
     } else if (read.kind == ReadKind::kClosedSeekForPrev) {
-      sample = {read.bound, read.target, read.inclusive};
+      samples.push_back({read.bound, read.target, read.inclusive});
     } else if (end.found) {
-      sample = {read.target, end.key, true};
+      samples.push_back({read.target, end.key, true});
     } else if (read.kind == ReadKind::kClosedSeek) {
-      sample = {read.target, read.bound, false};
-    } else {
-      continue;
+      samples.push_back({read.target, read.bound, false});
     }
-    samples.push_back(std::move(sample));
   }
   return samples;
 }
 
-SeekAnswer AskAboutSeek(const FileRangeFilter& filter, const ReadQuery& read,
+ReadAnswer AskAboutSeek(const FileRangeFilter& filter, const ReadQuery& read,
                         const Question* begin, const Question* end,
                         const std::vector<Slice>& markers) {
   using Action = SeekDecision::Action;
-  SeekAnswer answer;
+  ReadAnswer answer;
   Marker marker;
   const Slice bound(read.bound);
   const SeekDecision decision =
@@ -281,10 +266,10 @@ SeekAnswer AskAboutSeek(const FileRangeFilter& filter, const ReadQuery& read,
                  Waiting::kAllowed, marker.new_user_key());
   if (decision.action == Action::kRead) return answer;
   if (decision.action == Action::kEmpty) {
-    answer.begin = SeekAnswer::Begin::kEnds;
+    answer.begin = ReadAnswer::Begin::kEnds;
     return answer;
   }
-  answer.begin = SeekAnswer::Begin::kWaits;
+  answer.begin = ReadAnswer::Begin::kWaits;
   marker.Place(decision.purpose, kMarkerSequence);
   answer.marker = marker.user_key().ToString();
   for (const Question* other = begin; other != end; other++) {

@@ -9,10 +9,8 @@
 #include "file/filename.h"
 #include "filter_policy/filter_kinds.h"
 #include "filter_policy/samples/files.h"
-#include "filter_policy/samples/query_file.h"
 #include "plugin/protean.h"
 #include "rocksdb/utilities/options_util.h"
-#include "tools/arguments.h"
 #include "tools/output.h"
 #include "util/string_util.h"
 
@@ -45,10 +43,9 @@ void SetTableFactory(TargetFamily* family) {
   family->options.table_factory = NewProteanTableFactory(table);
 }
 
-bool IsUnderProtean(const ColumnFamilyOptions& options) {
-  return options.table_factory != nullptr &&
-         options.table_factory->Name() ==
-             std::string(ProteanTableFactory::kClassName());
+bool IsProteanTable(const TableFactory* table) {
+  return table != nullptr &&
+         table->Name() == std::string(ProteanTableFactory::kClassName());
 }
 
 }  // namespace
@@ -57,6 +54,26 @@ std::shared_ptr<const FilterPolicy> PolicyOf(const TableFactory* table) {
   const auto* options =
       table == nullptr ? nullptr : table->GetOptions<BlockBasedTableOptions>();
   return options == nullptr ? nullptr : options->filter_policy;
+}
+
+Status LoadTable(const std::string& file, Env* env, const std::string& name,
+                 bool strictly, std::shared_ptr<TableFactory>* table) {
+  ConfigOptions config;
+  config.ignore_unsupported_options = !strictly;
+  config.env = env;
+  DBOptions db_options;
+  std::vector<ColumnFamilyDescriptor> families;
+  const Status s = LoadOptionsFromFile(config, file, &db_options, &families);
+  if (!s.ok()) {
+    return Status::InvalidArgument(file + " cannot be used: " + s.ToString());
+  }
+  for (ColumnFamilyDescriptor& family : families) {
+    if (family.name != name) continue;
+    *table = std::move(family.options.table_factory);
+    return s;
+  }
+  return Status::InvalidArgument(file + " has no column family " +
+                                 PrintedName(name));
 }
 
 std::string PolicyText(const FilterPolicy* policy) {
@@ -128,6 +145,10 @@ void Target::AddFlags(Arguments* arguments, const char* by_default) {
 }
 
 Status Target::Open(const std::vector<std::string>& operands) {
+  families.clear();
+  under_protean.clear();
+  notes.clear();
+  env = Env::Default();
   if (db.empty() == operands.empty()) {
     return Status::InvalidArgument(
         db.empty() ? "give a DB or SST files: --db=DIR, or FILE..."
@@ -177,8 +198,7 @@ Status Target::DescribeFamily(
     family->options.comparator =
         family->comparator_known ? comparator : BytewiseComparator();
   }
-  const Status s = NameFiles(family);
-  return s.ok() ? CheckFolder(*family) : s;
+  return FindFiles(family);
 }
 
 Status Target::OpenDB() {
@@ -214,7 +234,9 @@ Status Target::OpenDB() {
         loaded.ToString());
   }
   for (const ColumnFamilyDescriptor& family : described) {
-    if (IsUnderProtean(family.options)) under_protean.push_back(family.name);
+    if (IsProteanTable(family.options.table_factory.get())) {
+      under_protean.push_back(family.name);
+    }
   }
   std::string names;
   for (ManifestFamily& entry : manifest) {
@@ -246,49 +268,35 @@ std::string Target::LastProteanPolicy(const std::string& name) const {
     }
   }
   for (const auto& [number, file] : files) {
-    ConfigOptions config;
-    config.env = env;
-    DBOptions db_options;
-    std::vector<ColumnFamilyDescriptor> described;
-    if (!LoadOptionsFromFile(config, file, &db_options, &described).ok()) {
-      continue;
-    }
-    for (const ColumnFamilyDescriptor& family : described) {
-      if (family.name != name || !IsUnderProtean(family.options)) {
-        continue;
-      }
-      return WithoutSeeds(
-          PolicyText(PolicyOf(family.options.table_factory.get()).get()));
+    std::shared_ptr<TableFactory> table;
+    const Status s = LoadTable(file, env, name, /*strictly=*/false, &table);
+    if (s.ok() && IsProteanTable(table.get())) {
+      return WithoutSeeds(PolicyText(PolicyOf(table.get()).get()));
     }
   }
   return "";
 }
 
-namespace {
-
-bool IsListed(const std::vector<ManifestFamily>& manifest,
-              const TargetFamily& family, const TargetFile& file) {
-  return std::any_of(manifest.begin(), manifest.end(),
-                     [&](const ManifestFamily& now) {
-                       return now.name == family.name &&
-                              std::any_of(now.files.begin(), now.files.end(),
-                                          [&](const TargetFile& listed) {
-                                            return listed.number == file.number;
-                                          });
-                     });
+bool Target::IsListed(const TargetFamily& family,
+                      const TargetFile& file) const {
+  std::vector<ManifestFamily> manifest;
+  if (!ReadManifest(env, db, &manifest).ok()) return true;
+  for (const ManifestFamily& now : manifest) {
+    if (now.name != family.name) continue;
+    for (const TargetFile& listed : now.files) {
+      if (listed.number == file.number) return true;
+    }
+  }
+  return false;
 }
-
-}  // namespace
 
 bool Target::IsMissing(const TargetFamily& family,
                        const TargetFile& file) const {
-  if (db.empty() || !env->FileExists(file.path).IsNotFound()) return false;
-  std::vector<ManifestFamily> manifest;
-  return !ReadManifest(env, db, &manifest).ok() ||
-         IsListed(manifest, family, file);
+  return !db.empty() && env->FileExists(file.path).IsNotFound() &&
+         IsListed(family, file);
 }
 
-Status Target::NameFiles(TargetFamily* family) const {
+Status Target::FindFiles(TargetFamily* family) const {
   std::vector<std::string> folders = db_paths_;
   if (folders.empty()) {
     for (const DbPath& path : family->options.cf_paths.empty()
@@ -298,6 +306,7 @@ Status Target::NameFiles(TargetFamily* family) const {
     }
   }
   if (folders.empty()) folders.push_back(db);
+  bool any = family->files.empty();
   for (TargetFile& file : family->files) {
     if (file.path_id >= folders.size()) {
       return Status::InvalidArgument(
@@ -308,32 +317,20 @@ Status Target::NameFiles(TargetFamily* family) const {
     }
     file.path = MakeTableFileName(folders[file.path_id], file.number);
     file.name = file.path.substr(file.path.rfind('/') + 1);
+    any = any || env->FileExists(file.path).ok();
   }
-  return Status::OK();
-}
-
-Status Target::CheckFolder(const TargetFamily& family) const {
-  const auto is_there = [this](const TargetFile& file) {
-    return env->FileExists(file.path).ok();
-  };
-  if (family.files.empty() ||
-      std::any_of(family.files.begin(), family.files.end(), is_there)) {
-    return Status::OK();
-  }
-  std::vector<ManifestFamily> manifest;
-  const Status s = db.empty() ? Status::OK() : ReadManifest(env, db, &manifest);
   // The DB may have compacted the files meanwhile.
-  if (!s.ok() || !IsListed(manifest, family, family.files[0])) return s;
+  if (any || !IsListed(*family, family->files[0])) return Status::OK();
   if (!cut_off.empty()) {
     return Status::Corruption(
         "none of the files that the MANIFEST lists for column family " +
-        PrintedName(family.name) + " exists, and " + cut_off +
+        PrintedName(family->name) + " exists, and " + cut_off +
         ": restore it from a backup, or give SST files instead of --db");
   }
   return Status::InvalidArgument(
-      "none of the " + std::to_string(family.files.size()) +
-      " files of column family " + PrintedName(family.name) + ", such as " +
-      family.files[0].path +
+      "none of the " + std::to_string(family->files.size()) +
+      " files of column family " + PrintedName(family->name) + ", such as " +
+      family->files[0].path +
       ", exists. If the DB keeps them in another folder (db_paths or "
       "cf_paths), which its OPTIONS file does not name, name them with "
       "--db_path=DIR,..., or give the SST files instead of --db; otherwise "

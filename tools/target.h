@@ -23,11 +23,10 @@
 #include "rocksdb/status.h"
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
+#include "tools/arguments.h"
 #include "tools/manifest.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-class Arguments;
 
 struct TargetFamily : ManifestFamily {
   // The options by which the files are read: the column family's own, except
@@ -70,6 +69,12 @@ struct TargetFamily : ManifestFamily {
 // The filter policy of a table; nullptr if it has none.
 std::shared_ptr<const FilterPolicy> PolicyOf(const TableFactory* table);
 
+// Loads the table factory of a column family as an OPTIONS file has it, if need
+// be without what this program does not have, unless `strictly`.
+// InvalidArgument if that cannot be done.
+Status LoadTable(const std::string& file, Env* env, const std::string& name,
+                 bool strictly, std::shared_ptr<TableFactory>* table);
+
 // A filter policy as an options string, or at least its name, such as
 // "bloomfilter:10:false"; "nullptr" for none.
 std::string PolicyText(const FilterPolicy* policy);
@@ -96,7 +101,7 @@ class Target {
 
   // Finds the column families and files. Either --db is given, or `operands`,
   // which are paths of SST files. InvalidArgument or NotFound says what was
-  // wrong and what would work.
+  // wrong and what would work. May be called again, to look once more.
   Status Open(const std::vector<std::string>& operands);
 
   // The only column family, or the one named default. InvalidArgument if there
@@ -153,11 +158,12 @@ class Target {
   Status DescribeFamily(const ConfigOptions& config, const Status& loaded,
                         const std::vector<ColumnFamilyDescriptor>& described,
                         TargetFamily* family) const;
-  // Sets the names and paths of the family's files.
-  Status NameFiles(TargetFamily* family) const;
-  // Returns InvalidArgument if none of the family's files is where it should
-  // be.
-  Status CheckFolder(const TargetFamily& family) const;
+  // Sets the names and paths of the family's files. Returns InvalidArgument if
+  // none of them is where it should be.
+  Status FindFiles(TargetFamily* family) const;
+  // Returns true if the MANIFEST lists the file at this moment, or cannot be
+  // read any more.
+  bool IsListed(const TargetFamily& family, const TargetFile& file) const;
   Status OpenFiles(const std::vector<std::string>& paths);
 
   std::vector<std::string> db_paths_;

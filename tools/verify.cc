@@ -4,7 +4,7 @@
 
 #include <atomic>
 #include <cinttypes>
-#include <cstdlib>
+#include <cstdio>
 #include <functional>
 #include <mutex>
 #include <set>
@@ -68,14 +68,12 @@ struct FileCheck {
 
 // The offset of the block that RocksDB's message names, if it names one.
 Json OffsetOf(const Status& damage) {
-  constexpr char kMark[] = " offset ";
   const std::string text = damage.ToString();
-  const size_t mark = text.rfind(kMark);
-  if (mark == std::string::npos) return Json();
-  char* end = nullptr;
-  const char* const digits = text.c_str() + mark + sizeof(kMark) - 1;
-  const uint64_t offset = strtoull(digits, &end, 10);
-  return OrNull(end != digits, offset);
+  const size_t mark = std::min(text.rfind(" offset "), text.size());
+  uint64_t offset = 0;
+  const bool known =
+      sscanf(text.c_str() + mark, " offset %" SCNu64, &offset) == 1;
+  return OrNull(known, offset);
 }
 
 // Says what was found out about a block-based table, of which all was read, as
@@ -133,7 +131,6 @@ void CheckFile(const Target& target, const CountRead& count, FileCheck* check) {
   }
   uint64_t left = file.bytes;
   if (opened.ok()) {
-    KeyCheck keys;
     const double bytes_of_key = Ratio(file.bytes, facts->entries);
     const auto report = [&](uint64_t read) {
       const uint64_t bytes = std::min(
@@ -142,12 +139,7 @@ void CheckFile(const Target& target, const CountRead& count, FileCheck* check) {
       left -= bytes;
       count(read, bytes);
     };
-    const Status read = WithoutExceptions([&] {
-      keys = CheckKeys(*facts, family, report);
-      return keys.data;
-    });
-    keys.data = read;
-    Judge(*facts, keys, check);
+    Judge(*facts, CheckKeys(*facts, report), check);
   }
   count(0, left);
 }
@@ -174,18 +166,16 @@ void InParallel(size_t count, const std::function<void(size_t)>& work) {
 
 // ---- What is printed ----
 
-const std::vector<Column> kVerifiedColumns = {
-    {"file", "file"},
-    {"level", "level"},
-    {"keys", "keys"},
-    {"kind", "filter"},
-    {"status", "status"},
-    {"offset", "offset"},
-    {"false_negatives", "false negatives"},
-    {"first_key", "first key denied"},
-    {"question", "asked for"},
-    {"detail", "detail"},
-};
+const std::vector<Column> kVerifiedColumns = {{"file"},
+                                              {"level"},
+                                              {"keys"},
+                                              {"kind", "filter"},
+                                              {"status"},
+                                              {"offset"},
+                                              {"false_negatives"},
+                                              {"first_key", "first key denied"},
+                                              {"question", "asked for"},
+                                              {"detail"}};
 
 // The sums over all files that were checked.
 struct VerifyTotals {
@@ -241,11 +231,7 @@ std::string LeftToRocksDB(const Target& target) {
 // ---- Fixing ----
 
 const std::vector<Column> kFixedColumns = {
-    {"column_family", "column family"},
-    {"file", "file"},
-    {"fix", "fix"},
-    {"detail", "detail"},
-};
+    {"column_family"}, {"file"}, {"fix"}, {"detail"}};
 
 // Why the DB could not be opened for writing, with what would work.
 Status NothingFixed(const Target& target, const Status& s) {
@@ -267,7 +253,7 @@ Status FixFile(const OpenedDB& opened, const std::string& column_family,
   return s.IsNotFound() ? Status::OK() : s;
 }
 
-constexpr Command::Text kVerify = {
+constexpr CommandText kVerify = {
     "verify",
     "Checks that the filter of each SST file finds every key of the file.",
     "--db=DIR | FILE...", "all of them",
@@ -321,12 +307,10 @@ class Verify : public Command {
           "--fix needs --db=DIR: only its DB can rewrite a file, since the "
           "MANIFEST must list the new one");
     }
-    const Target closed = target_;
     Status s = OpenTarget(/*or_files=*/true);
     // Hours of reading would be in vain if the DB could not be opened then.
     if (s.ok() && fix_) {
-      s = target_.CheckForWriting();
-      if (s.ok()) s = OpenedDB::CheckForWriting(target_.db, target_.env);
+      s = CheckForWriting(target_, /*while_open=*/"");
       if (!s.ok()) s = NothingFixed(target_, s);
     }
     if (!s.ok()) return s;
@@ -340,25 +324,24 @@ class Verify : public Command {
       out().Table(kVerifiedColumns, {row});
       out().Line();
     }
-    s = VerifyAll(closed, &totals);
+    s = VerifyAll(&totals);
     if (!s.ok()) return s;
     out().Line(totals.Summary());
     out().Line(LeftToRocksDB(target_));
     found_ = totals.NeedsAttention();
-    return fix_ && totals.wrong > 0 ? Fix(closed, totals) : s;
+    return fix_ && totals.wrong > 0 ? Fix(totals) : s;
   }
 
   // Verifies the files of the target, and then the files that have replaced
   // those that are gone. Files that have been verified before are left out.
   // Prints a row for each file, and adds it to `*totals`. Returns an error only
-  // if the target cannot be opened. `closed` is the target before that.
-  Status VerifyAll(const Target& closed, VerifyTotals* totals) {
+  // if the target cannot be opened.
+  Status VerifyAll(VerifyTotals* totals) {
     // How often the DB is looked at again if files are gone. A pass after the
     // first one is short: only what has been written meanwhile is new.
     constexpr int kPasses = 10;
     uint64_t gone = 0;
     for (int i = 0; i < kPasses; i++) {
-      target_ = closed;
       const Status s = target_.Open(operands_);
       if (!s.ok()) return s;
       gone = VerifyNewFiles(totals);
@@ -425,7 +408,7 @@ class Verify : public Command {
   }
 
   // Rewrites what `before` says can be fixed, and verifies the result.
-  Status Fix(const Target& closed, const VerifyTotals& before) {
+  Status Fix(const VerifyTotals& before) {
     uint64_t unfixed = before.wrong - before.fixable.size();
     if (unfixed > 0) {
       err() << unfixed
@@ -438,7 +421,7 @@ class Verify : public Command {
     if (!s.ok()) return s;
     // Verifies the files that have been written meanwhile.
     VerifyTotals after;
-    s = VerifyAll(closed, &after);
+    s = VerifyAll(&after);
     if (!s.ok()) return s;
     out().Line(after.Summary());
     found_ = unfixed > 0 || before.not_seen > 0 || after.NeedsAttention();
@@ -455,8 +438,7 @@ class Verify : public Command {
       WarnOfRelativeSamplesFile(family, err());
     }
     std::unique_ptr<OpenedDB> opened;
-    Status s =
-        OpenedDB::Open(target_.db, target_.env, /*for_writing=*/true, &opened);
+    Status s = OpenedDB::Open(target_, /*for_writing=*/true, &opened);
     if (!s.ok()) return NothingFixed(target_, s);
     const Interrupt interrupt;
     Progress progress(err());

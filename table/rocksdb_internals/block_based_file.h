@@ -112,6 +112,10 @@ class BlockBasedFile {
     return rep()->filter_policy == nullptr ? nullptr : policy_.get();
   }
   bool whole_key_filtering() const { return rep()->whole_key_filtering; }
+  // What the file was written with; nullptr if it is none, or unknown.
+  const SliceTransform* prefix_extractor() const {
+    return rep()->table_prefix_extractor.get();
+  }
   bool IsLastLevel() const { return table_->IsLastLevel(); }
   // The level that the file was opened for; negative if unknown. A file stays
   // open when it is moved to another level.

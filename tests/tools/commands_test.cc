@@ -59,8 +59,11 @@ TEST_F(ApplyTest, ReadsBackWhatIsWritten) {
       std::make_shared<ChangingFileSystem>(FileSystem::Default()));
   std::ostringstream out;
   Output output(out, /*as_json=*/false);
+  Target target;
+  target.db = path_;
+  target.env = env.get();
   const Status s = OpenedDB::ChangeOptions(
-      path_, env.get(),
+      target,
       [](ColumnFamilyDescriptor* family) {
         if (family->name != "surf") return;
         GiveFilterPolicy(
@@ -235,7 +238,7 @@ TEST(InspectComparatorTest, AnotherOne) {
 struct Replayed {
   int level;
   std::string first;
-  SeekAnswer answer;
+  ReadAnswer answer;
   bool may_wait = true;
 };
 
@@ -249,16 +252,16 @@ std::vector<bool> Bits(const std::string& digits) {
 const std::string kBehindB("b\0", 2);
 
 // The answer of a file that waits.
-SeekAnswer Waits(const std::string& passes,
+ReadAnswer Waits(const std::string& passes,
                  const std::string& marker = kBehindB,
                  const std::string& next = "",
                  const std::string& clear_to = "") {
-  return {SeekAnswer::Begin::kWaits, marker, next, Bits(passes), clear_to};
+  return {ReadAnswer::Begin::kWaits, marker, next, Bits(passes), clear_to};
 }
 
 // advise_test compares the replay with what a DB reads.
 TEST(SearchReplayTest, FilesThatASeekReads) {
-  const SeekAnswer ends = {SeekAnswer::Begin::kEnds, "", "", {}};
+  const ReadAnswer ends = {ReadAnswer::Begin::kEnds, "", "", {}};
   const Replayed behind = {3, "z", Waits("0000", kBehindB, "e")};
   const Replayed at_d = {3, "k", Waits("10", "d")};
   struct Case {
