@@ -35,7 +35,7 @@ MemoryFilter::MemoryFilter(std::shared_ptr<const FilterPolicy> policy,
   reader_.reset(policy_->GetFilterBitsReader(contents_));
   const ProteanFilterPolicy* own = AsProteanFilterPolicy(policy_.get());
   if (own == nullptr) return;
-  block_ = static_cast<const FilterBlock*>(reader_.get());
+  block_ = &static_cast<ProteanFilterBitsReader*>(reader_.get())->block();
   if (block_->filter() == nullptr) return;
   // The filter tells more of its design.
   report_.design = block_->filter()->Report().design;

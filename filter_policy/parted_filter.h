@@ -21,7 +21,6 @@
 
 #include "filter_policy/filter_block.h"
 #include "filter_policy/range_filter.h"
-#include "table/block_based/filter_policy_internal.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -153,24 +152,14 @@ class FileRangeFilter {
   uint64_t largest_head_ = 0;
 };
 
-// A filter block that is in memory with all its parts, as it lives in the block
-// cache. RocksDB's own table asks it for keys and prefixes. Immutable and
-// thread safe.
-class FilterBlock final : public FileRangeFilter, public FilterBitsReader {
+// A filter block that is in memory with all its parts. Immutable and thread
+// safe.
+class FilterBlock final : public FileRangeFilter {
  public:
   // Never fails: of a block that is damaged, or of an unknown version or kind,
   // what cannot be used lets all keys through, and status() says why.
   // `contents` must outlive this object.
   explicit FilterBlock(const Slice& contents);
-
-  bool MayMatch(const Slice& entry) override { return EntryMayMatch(entry); }
-  void MayMatch(int num_keys, Slice** keys, bool* may_match) override {
-    if ((header().flags & FilterBlockHeader::kAskedForPrefixes) != 0) {
-      FilterBitsReader::MayMatch(num_keys, keys, may_match);
-    } else {
-      KeysMayMatch(static_cast<size_t>(num_keys), keys, may_match);
-    }
-  }
 
   // Why the filter, or the first such part of it, is not used.
   const Status& status() const { return status_; }

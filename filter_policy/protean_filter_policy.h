@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The base of all filter policies of Protean.
+//  The base of all filter policies of Protean, and the adapters between
+//  RocksDB's FilterBitsBuilder and FilterBitsReader and Protean's
+//  RangeFilterBuilder and FilterBlock.
 
 #pragma once
 
@@ -16,8 +18,33 @@
 #include "filter_policy/parted_filter.h"
 #include "filter_policy/samples/sample_store.h"
 #include "rocksdb/filter_policy.h"
+#include "table/block_based/filter_policy_internal.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// The parsed filter of an SST file, as it lives in the block cache. RocksDB's
+// own table asks it for keys and prefixes, ProteanTable asks block() for
+// ranges.
+class ProteanFilterBitsReader : public FilterBitsReader {
+ public:
+  explicit ProteanFilterBitsReader(const Slice& contents) : block_(contents) {}
+
+  bool MayMatch(const Slice& entry) override {
+    return block_.EntryMayMatch(entry);
+  }
+  void MayMatch(int num_keys, Slice** keys, bool* may_match) override {
+    if (block_.header().flags & FilterBlockHeader::kAskedForPrefixes) {
+      for (int i = 0; i < num_keys; i++) may_match[i] = MayMatch(*keys[i]);
+    } else {
+      block_.KeysMayMatch(static_cast<size_t>(num_keys), keys, may_match);
+    }
+  }
+
+  const FilterBlock& block() const { return block_; }
+
+ private:
+  const FilterBlock block_;
+};
 
 class ProteanFilterPolicy : public FilterPolicy {
  public:
@@ -61,9 +88,9 @@ class ProteanFilterPolicy : public FilterPolicy {
   // negative for files written outside of a DB.
   virtual const FilterPolicy* ForLevel(int /*level*/) const { return this; }
 
-  // Always returns a FilterBlock.
+  // Always returns a ProteanFilterBitsReader.
   FilterBitsReader* GetFilterBitsReader(const Slice& contents) const override {
-    return new FilterBlock(contents);
+    return new ProteanFilterBitsReader(contents);
   }
 
   // The store in which table readers leave samples of queries, for filters that

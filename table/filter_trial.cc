@@ -91,7 +91,7 @@ AskedFilter::AskedFilter(FilterBitsReader* reader,
                          std::optional<FilterReport> report)
     : reader_(reader) {
   if (reader != nullptr && report.has_value()) {
-    block_ = static_cast<const FilterBlock*>(reader);
+    block_ = &static_cast<const ProteanFilterBitsReader*>(reader)->block();
     report_ = std::move(*report);
   }
 }

@@ -264,7 +264,7 @@ const FilterBlock* BlockBasedFile::GetHeldBlock() const {
     return nullptr;
   }
   // Policies of Protean make no other readers.
-  return static_cast<const FilterBlock*>(GetHeldFilter());
+  return &static_cast<const ProteanFilterBitsReader*>(GetHeldFilter())->block();
 }
 
 void BlockBasedFile::CountAnswer(bool may_match) const {

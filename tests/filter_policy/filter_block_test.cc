@@ -52,7 +52,7 @@ TEST(FilterBlockTest, LiteralPrefixesAreAskedOfTheTrie) {
   const OwnBlock block(bytes);
   ExpectNoFalseNegatives(*block, keys);
   ExpectReaderFinds(bytes, {"ab", "abc", "abcde", "b", "xyz1", "xyz2", "xyz"});
-  FilterBlock reader{Slice(bytes)};
+  ProteanFilterBitsReader reader{Slice(bytes)};
   EXPECT_FALSE(reader.MayMatch("acc"));
   EXPECT_FALSE(block->PrefixMayMatch("y"));
 }

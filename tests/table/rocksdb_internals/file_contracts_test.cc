@@ -394,8 +394,9 @@ TEST(VirtualFunctionsTest, NoneIsDropped) {
                   "filter_policy/building/file_filter_builder.h",
                   "FileFilterBuilder");
   // Only filters that take hashes instead of keys have it.
-  ExpectForwarded(policies, "FilterBitsReader", "filter_policy/parted_filter.h",
-                  "FilterBlock", {"HashMayMatch"});
+  ExpectForwarded(policies, "FilterBitsReader",
+                  "filter_policy/protean_filter_policy.h",
+                  "ProteanFilterBitsReader", {"HashMayMatch"});
   // RocksDB's base classes have the first two. The others are not called.
   ExpectForwarded(
       "table/block_based/filter_block.h", "FilterBlockReader",
