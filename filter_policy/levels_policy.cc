@@ -192,7 +192,7 @@ Status LevelsFilterPolicy::ValidateOptions(
   int budgets = 0;
   for (const Options::Entry& entry : options_.policies) {
     const ProteanFilterPolicy* own = AsProteanFilterPolicy(entry.policy.get());
-    if (own != nullptr && own->BitsInTree().memory > 0 && ++budgets > 1) {
+    if (own != nullptr && own->FilterMemory() > 0 && ++budgets > 1) {
       return refuse(
           "filter_budget_bytes is for the filters of all levels, so only one "
           "of the policies can have it");
@@ -217,11 +217,16 @@ std::vector<const ProteanFilterPolicy*> LevelsFilterPolicy::Own() const {
   return own;
 }
 
-TreeBits LevelsFilterPolicy::BitsInTree() const {
+const ProteanFilterPolicy* LevelsFilterPolicy::Budgeted() const {
   for (const ProteanFilterPolicy* own : Own()) {
-    if (TreeBits bits = own->BitsInTree(); bits.memory > 0) return bits;
+    if (own->FilterMemory() > 0) return own;
   }
-  return {};
+  return nullptr;
+}
+
+std::shared_ptr<TreeFilters> LevelsFilterPolicy::Filters() const {
+  const ProteanFilterPolicy* const budgeted = Budgeted();
+  return budgeted == nullptr ? nullptr : budgeted->Filters();
 }
 
 std::shared_ptr<void> LevelsFilterPolicy::SearchAllDesigns() const {
@@ -230,6 +235,11 @@ std::shared_ptr<void> LevelsFilterPolicy::SearchAllDesigns() const {
     all->push_back(own->SearchAllDesigns());
   }
   return all;
+}
+
+uint64_t LevelsFilterPolicy::FilterMemory() const {
+  const ProteanFilterPolicy* const budgeted = Budgeted();
+  return budgeted == nullptr ? 0 : budgeted->FilterMemory();
 }
 
 const FilterPolicy* LevelsFilterPolicy::ForLevel(int level) const {

@@ -65,13 +65,16 @@ class LevelsFilterPolicy : public ProteanFilterPolicy {
 
   std::shared_ptr<SampleStore> Samples() const override;
 
-  // Those of the one policy with a budget.
-  TreeBits BitsInTree() const override;
+  // Filters and FilterMemory return what the one policy with a budget returns.
+  std::shared_ptr<TreeFilters> Filters() const override;
+  uint64_t FilterMemory() const override;
   std::shared_ptr<void> SearchAllDesigns() const override;
 
  private:
   // The policies of Protean, in order.
   std::vector<const ProteanFilterPolicy*> Own() const;
+  // The policy that has a budget, or nullptr.
+  const ProteanFilterPolicy* Budgeted() const;
 
   LevelsPolicyOptions options_;
   // Set by the first call of Samples(), when all options are known.

@@ -14,13 +14,14 @@
 
 #include "filter_policy/building/file_filter_builder.h"
 #include "filter_policy/filter_properties.h"
-#include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/parted_filter.h"
 #include "filter_policy/samples/sample_store.h"
 #include "rocksdb/filter_policy.h"
 #include "table/block_based/filter_policy_internal.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+class TreeFilters;
 
 // The parsed filter of an SST file, as it lives in the block cache. RocksDB's
 // own table asks it for keys and prefixes, ProteanTable asks block() for
@@ -101,8 +102,10 @@ class ProteanFilterPolicy : public FilterPolicy {
   virtual void ShareSamples(
       const std::shared_ptr<SampleStore>& /*samples*/) const {}
 
-  // What the sizes of filters depend on besides their files.
-  virtual TreeBits BitsInTree() const { return {}; }
+  // The registry in which table readers announce their files, for filters whose
+  // size depends on the other files; nullptr for other policies. Always the
+  // same object.
+  virtual std::shared_ptr<TreeFilters> Filters() const { return nullptr; }
 
   // The options that decide which filter a file gets, as text; not those of
   // samples and of the files that hold them.
@@ -116,6 +119,13 @@ class ProteanFilterPolicy : public FilterPolicy {
   // The price of a false positive that the policy designs filters for where
   // reads of the level cost `price`.
   virtual uint64_t PriceFor(uint64_t /*price*/) const { return kUsualPrice; }
+
+  // The size in bytes that all of Protean's filters of a tree may take; 0 if
+  // there is no limit.
+  virtual uint64_t FilterMemory() const { return 0; }
+  // The bits per key that the files of a tree have on average, if each file's
+  // depend on the others and there is no such limit; else 0.
+  virtual double AverageBits() const { return 0; }
 
  protected:
   // Names an option that does not exist, and the nearest one.

@@ -254,7 +254,7 @@ class Redesign {
 
   Status Run() {
     std::vector<FileFilter> files;
-    if (run_.options.all_files || policy_.BitsInTree().memory > 0) {
+    if (run_.options.all_files || policy_.FilterMemory() > 0) {
       for (const Candidate& candidate : candidates_) {
         files.push_back(candidate.in_tree);
       }
@@ -436,7 +436,7 @@ class Redesign {
     const bool has_samples = !samples_.empty();
     // With a budget, a file may be due because of the sizes of other filters.
     if (has_samples && candidate->queries.empty() && !candidate->is_due &&
-        policy_.BitsInTree().memory == 0) {
+        policy_.FilterMemory() == 0) {
       run_.Decide(candidate->file, Outcome::kNotAsked);
       return Status::OK();
     }
@@ -488,7 +488,7 @@ class Redesign {
                            run_.db->GetEnv());
     };
     // A filter of a budget gives back what other files lack.
-    if (policy->BitsInTree().memory > 0 &&
+    if (policy->FilterMemory() > 0 &&
         HoldsTooMuch(bits, bits_now(), file->entries)) {
       candidate->is_due = true;
       return;

@@ -148,13 +148,15 @@ std::shared_ptr<void> TreeFilters::Add(const Tree& tree,
 double BitsOfFileNow(const ProteanFilterPolicy& policy,
                      const TreeFilters::Tree& tree, const FileFilter& file,
                      Env* env) {
-  const TreeBits bits = policy.BitsInTree();
-  if (bits.memory == 0) {
-    return bits.average <= 0
+  const auto filters = policy.Filters();
+  if (filters == nullptr) return 0;
+  if (policy.FilterMemory() == 0) {
+    const double average = policy.AverageBits();
+    return average <= 0
                ? 0
-               : BitsOfFile(bits.filters->FiltersOf(tree),
+               : BitsOfFile(filters->FiltersOf(tree),
                             {file.level, /*is_bottommost=*/false, file.keys},
-                            bits.average);
+                            average);
   }
   const BlockBasedTableOptions table;
   // Without a log, the file is not counted as written.
@@ -162,23 +164,28 @@ double BitsOfFileNow(const ProteanFilterPolicy& policy,
   context.column_family_name = tree.column_family;
   context.level_at_creation = file.level;
   context.reason = TableFileCreationReason::kCompaction;
-  return FileBits(bits, policy.Samples(), context, env)
+  return FileBits(filters, policy.Samples(), policy.FilterMemory(),
+                  /*average=*/0, context, env)
       .BitsFor(file.keys, /*more_follow=*/false, file.smallest, file.largest);
 }
 
 std::shared_ptr<TreeFilters> PlanTree(const ProteanFilterPolicy& policy,
                                       const TreeFilters::Tree& tree,
                                       const std::vector<FileFilter>& files) {
-  const TreeBits bits = policy.BitsInTree();
-  if (files.empty() || (bits.memory == 0 && bits.average <= 0)) return nullptr;
+  const double bits_per_key = policy.AverageBits();
+  const bool has_budget = policy.FilterMemory() > 0;
+  const auto filters = policy.Filters();
+  if (files.empty() || (bits_per_key <= 0 && !has_budget) ||
+      filters == nullptr) {
+    return nullptr;
+  }
   std::vector<FileFilter> planned = files;
   // The budget is divided as if no file had a filter yet.
   for (FileFilter& file : planned) file.bits = 0;
-  if (bits.memory == 0) planned = SettledTree(files, bits.average);
-  bits.filters->Plan(tree, std::move(planned));
-  return {bits.filters.get(), [filters = bits.filters, tree](TreeFilters*) {
-            filters->Plan(tree, std::nullopt);
-          }};
+  if (!has_budget) planned = SettledTree(files, bits_per_key);
+  filters->Plan(tree, std::move(planned));
+  return {filters.get(),
+          [filters, tree](TreeFilters*) { filters->Plan(tree, std::nullopt); }};
 }
 
 // ---- File budget ----
@@ -196,10 +203,14 @@ uint64_t MachineMemory() {
 
 }  // namespace
 
-FileBits::FileBits(const TreeBits& bits, std::shared_ptr<SampleStore> samples,
-                   const FilterBuildingContext& context, Env* env)
-    : bits_(bits),
+FileBits::FileBits(std::shared_ptr<TreeFilters> filters,
+                   std::shared_ptr<SampleStore> samples, uint64_t memory,
+                   double average, const FilterBuildingContext& context,
+                   Env* env)
+    : filters_(std::move(filters)),
       samples_(std::move(samples)),
+      memory_(memory),
+      average_(average),
       env_(env),
       info_log_(context.info_log),
       is_flush_(context.reason == TableFileCreationReason::kFlush ||
@@ -207,34 +218,32 @@ FileBits::FileBits(const TreeBits& bits, std::shared_ptr<SampleStore> samples,
       is_bottommost_(context.is_bottommost),
       is_universal_(context.compaction_style == kCompactionStyleUniversal),
       tree_{context.info_log, ColumnFamilyOf(context)} {
-  file_.level = context.level_at_creation;
-  if (bits.memory == 0) return;
-  if (info_log_ == nullptr) {
-    tree_ = bits.filters->FindTree(tree_.column_family);
-    return;
+  if (memory > 0 && info_log_ == nullptr) {
+    tree_ = filters_->FindTree(tree_.column_family);
   }
-  const uint64_t machine = MachineMemory();
-  if (machine > 0 && bits.memory > machine &&
-      !bits.filters->told_beyond_memory.exchange(true)) {
+  file_.level = context.level_at_creation;
+  const uint64_t machine = memory > 0 ? MachineMemory() : 0;
+  if (info_log_ != nullptr && machine > 0 && memory > machine &&
+      !filters_->told_beyond_memory.exchange(true)) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,
         "Protean: filter_budget_bytes=%" PRIu64 " is more than the %" PRIu64
         " bytes of memory that this machine has; filters may take all of it",
-        bits.memory, machine);
+        memory, machine);
   }
 }
 
 double FileBits::AverageBits(double min, double max) const {
   double keys = 0;
   FileFilter before;
-  for (const TreeFilters::Tree& tree : bits_.filters->TreesWith(tree_)) {
+  for (const TreeFilters::Tree& tree : filters_->TreesWith(tree_)) {
     for (const auto& file :
-         bits_.filters->Budgeted(tree, file_.level, &before).files) {
+         filters_->Budgeted(tree, file_.level, &before).files) {
       keys += static_cast<double>(file->keys);
     }
   }
-  return keys == 0 ? bits_.average
-                   : std::clamp(8 * static_cast<double>(bits_.memory) / keys,
-                                min, max);
+  return keys == 0
+             ? average_
+             : std::clamp(8 * static_cast<double>(memory_) / keys, min, max);
 }
 
 void FileBits::Plan(bool more_follow, const Slice& largest) {
@@ -242,9 +251,9 @@ void FileBits::Plan(bool more_follow, const Slice& largest) {
   BudgetedFile added;
   added.is_flush = is_flush_;
   added.is_bottommost = is_bottommost_;
-  for (const TreeFilters::Tree& tree : bits_.filters->TreesWith(tree_)) {
+  for (const TreeFilters::Tree& tree : filters_->TreesWith(tree_)) {
     added.before = FileFilter();  // that of tree_, which comes last
-    trees.push_back(bits_.filters->Budgeted(tree, file_.level, &added.before));
+    trees.push_back(filters_->Budgeted(tree, file_.level, &added.before));
     std::vector<std::string>* const queries = &trees.back().queries;
     for (SampleQuery& query :
          samples_->Queue(tree.column_family, env_, /*logger=*/nullptr)
@@ -257,42 +266,41 @@ void FileBits::Plan(bool more_follow, const Slice& largest) {
   added.keys_in_range = keys_;
   uint64_t keys = keys_;
   if (more_follow) {
-    keys = std::max(
-        keys, planned_keys_ > 0
-                  ? 2 * planned_keys_
-                  : UsualKeys(bits_.filters->FiltersOf(tree_), file_.level));
+    keys = std::max(keys,
+                    planned_keys_ > 0
+                        ? 2 * planned_keys_
+                        : UsualKeys(filters_->FiltersOf(tree_), file_.level));
   }
   // What has been counted of this file is planned again.
   added.before.keys -= std::min(added.before.keys, file_.keys);
   added.before.bits -= std::min(added.before.bits, file_.bits);
   added.file = {file_.level, keys, /*bits=*/0, smallest_, largest.ToString()};
   const BudgetedBits planned = PlanBits(trees, trees.size() - 1, added,
-                                        8 * static_cast<double>(bits_.memory));
+                                        8 * static_cast<double>(memory_));
   planned_keys_ = keys;
   // A file of which some keys have a filter gets one for the others.
   bits_per_key_ = bits_per_key_ > 0
                       ? std::max(kMinBudgetedBits, planned.per_key)
                       : planned.per_key;
   if (info_log_ == nullptr) return;
-  bits_.filters->Expect(tree_, planned.expected_keys);
-  if (bits_per_key_ == 0 &&
-      !bits_.filters->told_without_filter.exchange(true)) {
+  filters_->Expect(tree_, planned.expected_keys);
+  if (bits_per_key_ == 0 && !filters_->told_without_filter.exchange(true)) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,
         "Protean: filter_budget_bytes=%" PRIu64
         " is used up, so that a file of level %d in column family %s gets no "
         "filter: the tree has outgrown it. The largest levels go without "
         "first. Later files that get none are not logged",
-        bits_.memory, file_.level, tree_.column_family.c_str());
+        memory_, file_.level, tree_.column_family.c_str());
   }
   constexpr double kMuch = 0.2;  // more than growth alone does
-  if (planned.excess > kMuch * 8 * static_cast<double>(bits_.memory) &&
-      !bits_.filters->told_exceeded.exchange(true)) {
+  if (planned.excess > kMuch * 8 * static_cast<double>(memory_) &&
+      !filters_->told_exceeded.exchange(true)) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,
         "Protean: filter_budget_bytes=%" PRIu64
         " is exceeded by %.0f bytes, because older files have the filters of a "
         "smaller tree, until they are compacted. RefreshFilters, or protean "
         "refresh, evens that out now",
-        bits_.memory, planned.excess / 8);
+        memory_, planned.excess / 8);
   }
 }
 
@@ -300,15 +308,15 @@ double FileBits::BitsFor(uint64_t keys, bool more_follow, const Slice& smallest,
                          const Slice& largest) {
   if (keys_ == 0) smallest_ = smallest.ToString();
   keys_ += keys;
-  if (bits_.memory == 0) {
+  if (memory_ == 0) {
     // Looking at the tree takes time. Groups look again only when the keys have
     // become twice as many.
     if (bits_per_key_ == 0 || keys_ >= 2 * planned_keys_) {
-      const std::vector<FileFilter> others = bits_.filters->FiltersOf(tree_);
+      const std::vector<FileFilter> others = filters_->FiltersOf(tree_);
       planned_keys_ =
           more_follow ? std::max(keys_, UsualKeys(others, file_.level)) : keys_;
       bits_per_key_ = BitsOfFile(
-          others, {file_.level, is_bottommost_, planned_keys_}, bits_.average);
+          others, {file_.level, is_bottommost_, planned_keys_}, average_);
     }
     return bits_per_key_;
   }
@@ -316,7 +324,7 @@ double FileBits::BitsFor(uint64_t keys, bool more_follow, const Slice& smallest,
   if (info_log_ != nullptr) {
     const auto bits =
         static_cast<uint64_t>(bits_per_key_ * static_cast<double>(keys));
-    bits_.filters->AddWritten(
+    filters_->AddWritten(
         tree_, {file_.level, keys, bits, smallest_, largest.ToString()});
     file_.keys += keys;
     file_.bits += bits;

@@ -118,19 +118,6 @@ class TreeFilters : public std::enable_shared_from_this<TreeFilters> {
   std::map<Tree, State> states_;
 };
 
-// What the sizes of a policy's filters depend on besides their files.
-struct TreeBits {
-  // The registry in which table readers announce their files: always the same
-  // object. Nullptr if sizes do not depend on the other files.
-  std::shared_ptr<TreeFilters> filters;
-  // The size in bytes that all of Protean's filters of a tree may take; 0 if
-  // there is no limit.
-  uint64_t memory = 0;
-  // The bits per key that the files of a tree have on average, if each file's
-  // depend on the others and there is no such limit; else 0.
-  double average = 0;
-};
-
 // ---- Tree plan ----
 
 // The tree as it will be once all of its files have been rewritten under a
@@ -161,12 +148,14 @@ std::shared_ptr<TreeFilters> PlanTree(const ProteanFilterPolicy& policy,
 // thread safe.
 class FileBits {
  public:
-  // With a budget, `bits.average` is that of files which are the first ones.
-  // The log of `context` outlives this object. It is absent if the filter is
-  // built on trial: the file is then not counted as written, and with a budget,
-  // its column family alone tells which tree it belongs to.
-  FileBits(const TreeBits& bits, std::shared_ptr<SampleStore> samples,
-           const FilterBuildingContext& context, Env* env);
+  // The budget is `memory` bytes for all trees of `filters`; or 0, if the
+  // filters of the tree are to have `average` bits per key. The log of
+  // `context` outlives this object. It is absent if the filter is built on
+  // trial: the file is then not counted as written, and with a budget, its
+  // column family alone tells which tree it belongs to.
+  FileBits(std::shared_ptr<TreeFilters> filters,
+           std::shared_ptr<SampleStore> samples, uint64_t memory,
+           double average, const FilterBuildingContext& context, Env* env);
 
   // Bits per key of a budget over all trees, within the limits; the average if
   // there are no files.
@@ -182,8 +171,10 @@ class FileBits {
   // Plans the keys so far, of which this is the largest one, in the budget.
   void Plan(bool more_follow, const Slice& largest);
 
-  const TreeBits bits_;
+  const std::shared_ptr<TreeFilters> filters_;
   const std::shared_ptr<SampleStore> samples_;
+  const uint64_t memory_;
+  const double average_;
   Env* const env_;
   Logger* const info_log_;
   const bool is_flush_;

@@ -313,7 +313,7 @@ OpenFile::OpenFile(const std::string& db_session_id,
   }
   const auto trees = policy == nullptr || use != FilterUse::kUsed
                          ? nullptr
-                         : policy->BitsInTree().filters;
+                         : policy->Filters();
   if (trees != nullptr && file.level >= 0) {
     FileFilter filter;
     filter.level = file.level;

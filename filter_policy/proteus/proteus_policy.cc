@@ -300,8 +300,8 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
                  : options.level_bits == Options::kAutoLevelBits) {
     // The groups of a file share it.
     const auto file = std::make_shared<FileBits>(
-        TreeBits{filters_, options.filter_budget_bytes, options.bits_per_key},
-        Samples(), context, env);
+        filters_, Samples(), options.filter_budget_bytes, options.bits_per_key,
+        context, env);
     if (!has_budget) {
       settings.max_bits_of_file =
           options.bits_per_key + (context.is_bottommost ? 0 : kMaxTaken);

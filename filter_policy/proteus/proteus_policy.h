@@ -93,15 +93,19 @@ class ProteusFilterPolicy : public ProteanFilterPolicy {
       const std::shared_ptr<SampleStore>& samples) const override {
     std::call_once(samples_made_once_, [&] { SetSamples(samples); });
   }
+  std::shared_ptr<TreeFilters> Filters() const override { return filters_; }
   std::string DesignOptions() const override;
   std::shared_ptr<void> SearchAllDesigns() const override {
     return DesignMemories::SearchAnew(designs_);
   }
-  TreeBits BitsInTree() const override {
-    const uint64_t memory = options_.filter_budget_bytes;
-    const bool is_even = memory > 0 || options_.level_bits !=
-                                           ProteusPolicyOptions::kAutoLevelBits;
-    return {filters_, memory, is_even ? 0 : options_.bits_per_key.get()};
+  uint64_t FilterMemory() const override {
+    return options_.filter_budget_bytes;
+  }
+  double AverageBits() const override {
+    return FilterMemory() == 0 &&
+                   options_.level_bits == ProteusPolicyOptions::kAutoLevelBits
+               ? options_.bits_per_key.get()
+               : 0;
   }
 
  protected:

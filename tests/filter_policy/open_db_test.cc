@@ -303,8 +303,7 @@ TEST(OpenFileTest, SharesWhatThePolicyKeeps) {
   const auto outside = Open(Describe(-1), FilterUse::kUsed, kId, &policy);
   const auto other = OpenOfLevel(2);
   const TreeFilters::Tree tree{nullptr, "family"};
-  const std::vector<FileFilter> found =
-      policy.BitsInTree().filters->FiltersOf(tree);
+  const std::vector<FileFilter> found = policy.Filters()->FiltersOf(tree);
   ASSERT_EQ(1u, found.size());
   EXPECT_EQ(2, found[0].level);
   EXPECT_EQ(10u, found[0].keys);
@@ -313,7 +312,7 @@ TEST(OpenFileTest, SharesWhatThePolicyKeeps) {
   EXPECT_EQ(file->queue(), outside->queue());
   EXPECT_EQ(nullptr, other->queue());
   file.reset();
-  EXPECT_TRUE(policy.BitsInTree().filters->FiltersOf(tree).empty());
+  EXPECT_TRUE(policy.Filters()->FiltersOf(tree).empty());
 }
 
 // Files that any policy has opened, and those that are written until then.
