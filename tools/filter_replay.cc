@@ -465,7 +465,7 @@ class Replay {
     for (const Candidate& candidate : task_.candidates) {
       const ProteanFilterPolicy* policy =
           AsProteanFilterPolicy(candidate.policy.get());
-      if (policy == nullptr || policy->Filters() == nullptr) continue;
+      if (policy == nullptr) continue;
       plans_.push_back(PlanTree(*policy, name, tree));
       if (plans_.back() != nullptr && runs.size() > 1) {
         report_.levels_settled = true;
