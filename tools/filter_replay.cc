@@ -252,7 +252,7 @@ class Contestant {
             answer.begin == Begin::kReads ||
             (read.kind == ReadKind::kClosedSeek && !question.found &&
              answer.begin == Begin::kWaits &&
-             !reads_.truth.ends[question.read].found);
+             !reads_.truth.ends[question.read]);
         if (question.in_vain) seen.read.Add(is_read);
         if (is_read || !IsForwardSeek(read)) continue;
         const auto [begin, end] = reads_.QuestionsOf(question.read);
@@ -313,8 +313,7 @@ class Contestant {
     // nothing.
     answer.begin = Begin::kEnds;
     if (!IsForwardSeek(query)) return;
-    if (query.kind == ReadKind::kOpenSeek ||
-        reads_.truth.ends[question.read].found) {
+    if (query.kind == ReadKind::kOpenSeek || reads_.truth.ends[question.read]) {
       answer.begin = Begin::kWaits;
     }
     answer.marker = query.target + std::string(1, '\0');

@@ -26,11 +26,7 @@ std::string RenderPage(const Json& page) {
   // comment in it.
   std::string escaped;
   for (const char c : json) {
-    if (c == '<') {
-      escaped += "\\u003c";
-    } else {
-      escaped.push_back(c);
-    }
+    escaped += c == '<' ? "\\u003c" : std::string(1, c);
   }
   std::string text = kPage;
   return text.replace(text.find(kDataMark), strlen(kDataMark), escaped);

@@ -8,10 +8,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "rocksdb/status.h"
 #include "tools/command.h"
-#include "tools/output.h"
-#include "tools/target.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

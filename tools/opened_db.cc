@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cinttypes>
+#include <cstdarg>
 #include <map>
 #include <system_error>
 
@@ -51,6 +52,14 @@ class EnvWithoutCompactions : public EnvWrapper {
 
  private:
   std::array<ThreadPoolImpl, Priority::TOTAL> waiting_;
+};
+
+// By its log, even one that nobody reads, a DB is told from others
+// (DBSession::IdOf).
+class NoLog : public Logger {
+ public:
+  using Logger::Logv;
+  void Logv(const char* /*format*/, va_list /*arguments*/) override {}
 };
 
 Status LoadOptions(const Target& target, bool strictly, DBOptions* options,
@@ -186,6 +195,7 @@ Status OpenedDB::Open(const Target& target, bool for_writing,
     opening->env_ = NewCompositeEnv(
         std::make_shared<ReadOnlyFileSystem>(options.env->GetFileSystem()));
     options.env = opening->env_.get();
+    options.info_log = std::make_shared<NoLog>();
     // Another process that has the DB open may delete files between the reading
     // of the MANIFEST and their opening.
     constexpr int kTries = 5;

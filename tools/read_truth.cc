@@ -4,7 +4,6 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <optional>
 
 #include "db/dbformat.h"
 #include "rocksdb/perf_context.h"
@@ -277,7 +276,7 @@ std::vector<RunCursor*> Seek(const ReadQuery& read,
     if (run.Begin(read)) asked.push_back(&run);
   }
   const bool backwards = IsBackwards(read.kind);
-  for (int i = 0; i < kMaxDeleted && !end->found; i++) {
+  for (int i = 0; i < kMaxDeleted && !*end; i++) {
     const RunCursor* nearest = nullptr;
     for (const RunCursor* run : asked) {
       if (!run->Valid()) continue;
@@ -288,8 +287,8 @@ std::vector<RunCursor*> Seek(const ReadQuery& read,
       }
     }
     if (nearest == nullptr) break;
-    end->key = nearest->user_key().ToString();
-    end->found = !PassIfDeleted(end->key, asked);
+    const std::string key = nearest->user_key().ToString();
+    if (!PassIfDeleted(key, asked)) *end = key;
   }
   return asked;
 }
@@ -299,7 +298,7 @@ bool IsInVain(const ReadQuery& read, const Question& question,
   // RocksDB asks no filter.
   if (read.kind == ReadKind::kOpenSeekForPrev) return false;
   return !question.found ||
-         (IsForwardSeek(read) && end.found && question.first_key > end.key);
+         (IsForwardSeek(read) && end && question.first_key > *end);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <utility>
@@ -137,11 +138,8 @@ struct Question {
 struct ReadTruth {
   // Ordered by read.
   std::vector<Question> questions;
-  // For each read, whether a forward seek finds a key, and which.
-  struct End {
-    bool found = false;
-    std::string key;
-  };
+  // For each read, the key that a forward seek finds, if there is one.
+  using End = std::optional<std::string>;
   std::vector<End> ends;
   // Number of files of a DB in use that were deleted before they could be read.
   size_t files_gone = 0;

@@ -16,13 +16,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The number of samples with which the DB would be opened.
-size_t CountSamples(const TargetFamily& family) {
+// Returns true if the DB would be opened with samples.
+bool HasSamples(const TargetFamily& family) {
   const std::shared_ptr<SampleStore> store = family.samples();
-  return store == nullptr
-             ? 0
-             : store->Queue(family.name, Env::Default(), /*logger=*/nullptr)
-                   ->size();
+  return store != nullptr &&
+         store->Queue(family.name, Env::Default(), nullptr)->size() > 0;
 }
 
 std::string WhyNotWithoutSamples(const TargetFamily& family) {
@@ -146,7 +144,7 @@ class Refresh : public Command {
               " takes no samples; --samples needs one that does, such as "
               "filter_policy=proteus:12";
       } else if (samples_.empty() && !without_samples_ && !options_.all_files &&
-                 !options_.dry_run && CountSamples(family) == 0) {
+                 !options_.dry_run && !HasSamples(family)) {
         why = WhyNotWithoutSamples(family);
       } else {
         families->push_back(family.name);

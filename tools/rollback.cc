@@ -52,8 +52,8 @@ Status MakeStockPolicy(const std::string& to,
 bool HasProteanFilter(const TargetFamily& family) {
   for (const TargetFile& file : family.files) {
     std::unique_ptr<FileFacts> facts;
-    if (!FileFacts::Read(family, file, &facts).ok()) continue;
-    if (facts->filter() != nullptr) return true;
+    const Status s = FileFacts::Read(family, file, &facts);
+    if (s.ok() && facts->filter() != nullptr) return true;
   }
   return false;
 }

@@ -74,7 +74,7 @@ class Search {
     place.kind = question.found ? Kind::kKey : Kind::kNone;
     place.key = question.first_key;
     // Deleted keys are passed.
-    if (end_.found && place.key < end_.key) place.key = end_.key;
+    if (end_ && place.key < *end_) place.key = *end_;
   }
 
   // The run that the search comes to next, or the number of runs.
@@ -244,8 +244,8 @@ std::vector<SampleQuery> SamplesOf(const std::vector<ReadQuery>& reads,
       samples.push_back({read.target, read.target, true});
     } else if (read.kind == ReadKind::kClosedSeekForPrev) {
       samples.push_back({read.bound, read.target, read.inclusive});
-    } else if (end.found) {
-      samples.push_back({read.target, end.key, true});
+    } else if (end) {
+      samples.push_back({read.target, *end, true});
     } else if (read.kind == ReadKind::kClosedSeek) {
       samples.push_back({read.target, read.bound, false});
     }

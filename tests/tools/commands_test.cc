@@ -265,8 +265,8 @@ TEST(SearchReplayTest, FilesThatASeekReads) {
   const Replayed behind = {3, "z", Waits("0000", kBehindB, "e")};
   const Replayed at_d = {3, "k", Waits("10", "d")};
   struct Case {
-    std::string end;   // of the search, if it has one
-    std::string read;  // of the runs
+    ReadTruth::End end;  // of the search
+    std::string read;    // of the runs
     std::vector<Replayed> runs;
     ReadKind kind = ReadKind::kOpenSeek;
   };
@@ -302,7 +302,7 @@ TEST(SearchReplayTest, FilesThatASeekReads) {
       {"level 0 knows only that it has nothing before c",
        {"e", "10", {{0, "e", Waits("00", kBehindB, "", "c")}, at_d}}},
       {"nothing is read from the bound of a closed seek on",
-       {"",
+       {{},
         "01",
         {{0, "", Waits("00", "m")}, {1, "", Waits("00", "l")}},
         ReadKind::kClosedSeek}}};
@@ -322,7 +322,7 @@ TEST(SearchReplayTest, FilesThatASeekReads) {
     read.kind = c.kind;
     read.target = "b";
     read.bound = "m";
-    EXPECT_EQ(Bits(c.read), FilesRead(searched, read, {!c.end.empty(), c.end}));
+    EXPECT_EQ(Bits(c.read), FilesRead(searched, read, c.end));
   }
 }
 
