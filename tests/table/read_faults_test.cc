@@ -2,8 +2,9 @@
 
 //  Failing reads of SST files: of every part of the file, in every way, when
 //  the file is opened and later. Each answer is right or an error; a filter
-//  that cannot be read only costs reads, and the log says so once. For an hour
-//  of random faults:
+//  that cannot be read only costs reads, and the log says so once.
+//
+//  All of it is in the tests. For an hour of random faults:
 //
 //      build/read_faults_test --gtest_filter=*Random* --seed=0 --seconds=3600
 
@@ -105,7 +106,7 @@ class ReadFaultsTest : public KnownDBTest {
     table_ = filters + ";block_size=512;" + keeping.table;
     options_.max_open_files = keeping.max_open_files;
   }
-  // With empty caches.
+  // A table with empty caches.
   void SetNewTable() {
     ASSERT_OK(TableFactory::CreateFromString(ConfigOptions(), table_,
                                              &options_.table_factory));
@@ -261,55 +262,72 @@ class ReadFaultsTest : public KnownDBTest {
   std::unique_ptr<Env> env_;
 };
 
-TEST_F(ReadFaultsTest, EveryPartInEveryWay) {
-  for (const Keeping& keeping : kKeepings) {
-    SCOPED_TRACE(keeping.name);
-    std::map<std::string, std::string> of_stock;
-    ASSERT_NO_FATAL_FAILURE(Fill(kStock, keeping));
-    RunAllCases([&of_stock](const FaultCase& c, const Outcome& outcome) {
-      if (outcome.injected > 0) of_stock[c.Name()] = outcome.Summary();
-    });
-    for (const Filters& filters : kFilters) {
-      SCOPED_TRACE(filters.name);
-      ASSERT_NO_FATAL_FAILURE(Fill(filters, keeping));
-      RunAllCases([&](const FaultCase& c, const Outcome& outcome) {
-        const std::string expected =
-            of_stock.emplace(c.Name(), "all is answered").first->second;
-        // When RocksDB opens a file of level 0, it reads filters that are to be
-        // in the cache, and fails with them. Protean's do not keep a DB from
-        // opening, unless RocksDB reads them together with the index.
-        const bool opens = c.at_open && keeping.in_parts &&
-                           Slice(expected).starts_with("open: ") &&
-                           outcome.opened.ok();
-        const bool reads_index = c.at_open && keeping.in_parts &&
-                                 c.kind == BlockKind::kFilter &&
-                                 outcome.opened.IsIOError();
-        if (!opens && !reads_index) {
-          EXPECT_EQ(expected, outcome.Summary());
-        }
-        if (c.at_open || c.kind == BlockKind::kData) {
+class ReadFaultsOfKeepingTest : public ReadFaultsTest,
+                                public ::testing::WithParamInterface<Keeping> {
+};
+
+void PrintTo(const Keeping& keeping, std::ostream* out) {
+  *out << keeping.name;
+}
+
+}  // namespace
+
+TEST_P(ReadFaultsOfKeepingTest, EveryPartInEveryWay) {
+  std::map<std::string, std::string> of_stock;
+  ASSERT_NO_FATAL_FAILURE(Fill(kStock, GetParam()));
+  RunAllCases([&of_stock](const FaultCase& c, const Outcome& outcome) {
+    if (outcome.injected > 0) of_stock[c.Name()] = outcome.Summary();
+  });
+  for (const Filters& filters : kFilters) {
+    SCOPED_TRACE(filters.name);
+    ASSERT_NO_FATAL_FAILURE(Fill(filters, GetParam()));
+    RunAllCases([&](const FaultCase& c, const Outcome& outcome) {
+      const std::string expected =
+          of_stock.emplace(c.Name(), "all is answered").first->second;
+      // When RocksDB opens a file of level 0, it reads filters that are to be
+      // in the cache, and fails with them. Protean's do not keep a DB from
+      // opening, unless RocksDB reads them together with the index.
+      const bool opens = c.at_open && GetParam().in_parts &&
+                         Slice(expected).starts_with("open: ") &&
+                         outcome.opened.ok();
+      const bool reads_index = c.at_open && GetParam().in_parts &&
+                               c.kind == BlockKind::kFilter &&
+                               outcome.opened.IsIOError();
+      if (!opens && !reads_index) {
+        EXPECT_EQ(expected, outcome.Summary());
+      }
+      const bool is_read = c.at_open || c.kind == BlockKind::kData;
+      if (is_read) {
+        EXPECT_GT(outcome.injected, 0u);
+      }
+      if (c.kind == BlockKind::kFilter && outcome.opened.ok()) {
+        EXPECT_EQ(0u, outcome.answers.failed());
+        if (GetParam().reads_filters) {
           EXPECT_GT(outcome.injected, 0u);
         }
-        if (c.kind == BlockKind::kFilter && outcome.opened.ok()) {
-          EXPECT_EQ(0u, outcome.answers.failed());
-          if (keeping.reads_filters) {
-            EXPECT_GT(outcome.injected, 0u);
-          }
-          if (keeping.in_parts) {
-            // A part that could not be read at open may not be needed later.
-            EXPECT_GE(outcome.failed_files, outcome.unfiltered_files);
-          } else if (filters.name == std::string("levels")) {
-            // Only Get asks the filter of level 0, which is RocksDB's own.
-            EXPECT_GE(outcome.unfiltered_files + 1, outcome.failed_files);
-          } else {
-            EXPECT_EQ(outcome.failed_files, outcome.unfiltered_files);
-          }
+        if (GetParam().in_parts) {
+          // A part that could not be read at open may not be needed later.
+          EXPECT_GE(outcome.failed_files, outcome.unfiltered_files);
+        } else if (filters.name == std::string("levels")) {
+          // Only Get asks the filter of level 0, which is RocksDB's own.
+          EXPECT_GE(outcome.unfiltered_files + 1, outcome.failed_files);
+        } else {
+          EXPECT_EQ(outcome.failed_files, outcome.unfiltered_files);
         }
-      });
-      if (HasFailure()) return;
-    }
+      }
+    });
+    if (HasFailure()) return;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Keepings, ReadFaultsOfKeepingTest,
+                         ::testing::ValuesIn(kKeepings), [](const auto& test) {
+                           std::string name = test.param.name;
+                           std::replace(name.begin(), name.end(), ' ', '_');
+                           return name;
+                         });
+
+namespace {
 
 // Filters of which every query reads a part.
 constexpr Keeping kUncachedParts = {
@@ -318,7 +336,8 @@ constexpr Keeping kUncachedParts = {
     "true;metadata_block_size=1024",
     -1, true, true};
 
-// One file with a filter of many parts.
+// One file with a filter of many parts, of which one cannot be read, or the
+// directory.
 class OnePartTest : public ReadFaultsTest {
  protected:
   static constexpr uint64_t kAllKeys = 12000;
@@ -393,6 +412,8 @@ class OnePartTest : public ReadFaultsTest {
   std::string part_end_;
 };
 
+}  // namespace
+
 // For as long as one part cannot be read, its keys may be there. The other
 // parts filter, and the log says so once. Without the directory, there is no
 // filter until the file is opened again.
@@ -463,8 +484,6 @@ TEST_F(ReadFaultsTest, Random) {
     }
   });
 }
-
-}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean
 
