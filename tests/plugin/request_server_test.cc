@@ -141,14 +141,13 @@ RefreshOptions Slow(Event* began) {
 
 TEST(RequestServerTest, NothingUnlessAskedFor) {
   ServedDB db;
-  size_t before = Threads();
+  const size_t before = Threads();
   EXPECT_OK(db.Serve(""));
   EXPECT_EQ(before + 1, Threads());  // the one that refreshes
   EXPECT_TRUE(Env::Default()->FileExists(db.socket_).IsNotFound());
   EXPECT_EQ(-1, Send(db.socket_, ""));
   db.EndServing();
   // With a socket, one more, for all column families.
-  before = Threads();
   EXPECT_OK(db.Serve(db.socket_));
   EXPECT_OK(db.Serve(db.socket_, {}, db.other_));
   EXPECT_EQ(before + 3, Threads());
