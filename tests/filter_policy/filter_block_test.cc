@@ -43,6 +43,15 @@ TEST(FilterBlockTest, NoTrieOfKeysThatDifferLate) {
   EXPECT_TRUE(FilterBlock(BuildBlock(pairs)).CanFilter());
 }
 
+// RocksDB adds a user key once for each of its versions.
+TEST(FilterBlockTest, DuplicatesCountOnce) {
+  const std::string once = BuildBlock({"", "a", "ab", "b"});
+  const std::string twice =
+      BuildBlock({"", "", "a", "ab", "ab", "ab", "b", "b"});
+  EXPECT_EQ(Hex(once), Hex(twice));
+  EXPECT_EQ(4u, FilterBlock(twice).header().num_keys);
+}
+
 // ---- Prefixes ----
 
 // Whole keys and prefixes come through the same function, unmarked.

@@ -108,6 +108,36 @@ std::string FirstDifference(const std::string& golden,
          std::to_string(PayloadOffset(golden)) + ")";
 }
 
+// Returns the features of the format that a block has.
+std::set<std::string> FeaturesOf(const std::string& bytes) {
+  if (bytes[kKindOffset] == 0) return {"no filter"};
+  if (DecodeFixed32(&bytes[kNumPartsOffset]) == 0) return {"no keys"};
+  const SurfFields block(bytes);
+  const unsigned suffix_bits = block.hash_bits + block.real_bits;
+  std::set<std::string> features = {suffix_bits == 0       ? "no suffix"
+                                    : suffix_bits == 64    ? "64 suffix bits"
+                                    : block.hash_bits == 0 ? "real suffix"
+                                    : block.real_bits == 0 ? "hash suffix"
+                                                           : "both suffixes"};
+  if (block.prefix_bits > 0) features.insert("prefix bits");
+  if (block.trie.sections.size() > 3) features.insert("many sections");
+  if (block.trie.sections.empty()) return features;
+  features.insert("codes of " + std::to_string(block.trie.code_bits) + " bits");
+  for (const PayloadLayout::Section& section : block.trie.sections) {
+    const FstSectionHeader& fields = section.fields;
+    features.insert(DescribeEncoding(block, section));
+    // More than one entry of the tables counts.
+    const bool many_nodes = fields.nodes > 512;
+    if (many_nodes && fields.terminators > 0) features.insert("terminators");
+    if (many_nodes && fields.runs > 64) features.insert("runs");
+    if (fields.run_codes > 100 * fields.runs) features.insert("long runs");
+    if (fields.child_encoding != 0 && fields.exception_bits == 0) {
+      features.insert("exceptions of no bits");
+    }
+  }
+  return features;
+}
+
 // ---- Queries ----
 
 struct Range {
@@ -415,6 +445,34 @@ TEST(GoldenFilesTest, HaveRecipes) {
          std::filesystem::directory_iterator(set->Folder())) {
       EXPECT_EQ(1u, known.count(entry.path())) << entry.path();
     }
+  }
+}
+
+// All that the format has is in some block.
+TEST(GoldenFilesTest, CoverTheFormat) {
+  std::set<std::string> found;
+  for (const Recipe& recipe : SurfBlocks().recipes) {
+    const std::string bytes = ReadFile(SurfBlocks().PathOf(recipe, 1));
+    ASSERT_FALSE(bytes.empty()) << recipe.name << " has no block yet";
+    EXPECT_LE(bytes.size(), 8192u) << "golden blocks are small";
+    found.merge(FeaturesOf(bytes));
+  }
+  std::set<std::string> wanted = {
+      "no filter",      "no keys",       "no suffix",   "hash suffix",
+      "real suffix",    "both suffixes", "prefix bits", "terminators",
+      "64 suffix bits", "runs",          "long runs",   "exceptions of no bits",
+      "many sections"};
+  for (const std::string labels : {"dense", "quotient", "sparse"}) {
+    for (const char* listed :
+         {"child bits", "children listed", "leaves listed"}) {
+      wanted.insert(labels + ", " + listed);
+    }
+  }
+  for (int bits = 1; bits <= 8; bits++) {
+    wanted.insert("codes of " + std::to_string(bits) + " bits");
+  }
+  for (const std::string& feature : wanted) {
+    EXPECT_EQ(1u, found.count(feature)) << "no block has: " << feature;
   }
 }
 

@@ -240,6 +240,14 @@ TEST(KeyStatisticsTest, CountsOfPrefixesAndSeries) {
   }
 }
 
+TEST(KeyStatisticsTest, NoKeys) {
+  const KeyStore store;
+  const KeyStatistics none(store);
+  EXPECT_EQ(0u, none.num_keys());
+  EXPECT_EQ(0u, none.Prefixes(0));
+  EXPECT_EQ(0u, none.Prefixes(64));
+}
+
 // Keys that differ only after the last bits that are counted are distinct.
 TEST(KeyStatisticsTest, LongSharedPrefixes) {
   const KeyStore store = Stored(MakeKeys(256, [](size_t i) {

@@ -105,8 +105,8 @@ struct FuzzTarget {
   void (*run)(const Slice& input);
   // The first inputs of a corpus.
   std::vector<std::string> (*seeds)();
-  // What changes inputs; nullptr for the engine alone, with the words of a
-  // dictionary if there is one.
+  // Returns a changed input. Without it, the engine changes inputs by itself,
+  // with the help of a dictionary's `words`, if there are any.
   std::string (*mutate)(const Slice& input, size_t max_size, Dice* random,
                         GenericMutator generic) = nullptr;
   std::vector<std::string> (*words)() = nullptr;

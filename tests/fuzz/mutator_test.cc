@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Most mutated blocks still open, and targets keep their promises for mutants.
+//  Most mutated blocks still open, mutations depend on the seed alone, and
+//  targets keep their promises for mutants.
 
 #include <map>
 
@@ -143,6 +144,19 @@ TEST_P(MutatorTest, TakesAnythingAndStaysWithinItsSize) {
     }
   }
   TheEngine().words.clear();
+}
+
+TEST_P(MutatorTest, IsTheSameForTheSameSeed) {
+  for (const std::string& seed : GetParam()->seeds()) {
+    std::string mutants[2];
+    for (std::string& mutant : mutants) {
+      TheEngine().random = Dice(1);
+      Dice random(17);
+      mutant =
+          GetParam()->Mutate(seed, /*max_size=*/4096, &random, ChangeAnything);
+    }
+    EXPECT_EQ(mutants[0], mutants[1]);
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -185,14 +185,14 @@ class FilterBudgetDBTest : public GrowingTreeTest {
   double budget_ = kBudget;
 };
 
-// The tree grows to seven times its size, to 17 bits per key.
+// The tree grows to ten times its size, from 24 to 12 bits per key and less.
 TEST_F(FilterBudgetDBTest, GrowingTree) {
   Open();
   Write(12);
   CompactAndWait();
   // Some designs have no use for 64 bits per key.
   EXPECT_GT(Total().PerKey(), 40);
-  for (int i = 0; i < 6; i++) {
+  for (int i = 0; i < 9; i++) {
     SCOPED_TRACE(i);
     Write(12);
     if (HasFailure()) return Print();
@@ -283,7 +283,7 @@ TEST_F(FilterBudgetDBTest, Partitioned) {
 TEST_F(FilterBudgetDBTest, Levels) {
   SetPolicy("{id=protean.Levels;policies={surf:0:4," + Budget(budget_) + "}}");
   Open();
-  Write(80);
+  Write(100);
   CompactAndWait();
   ExpectUsed();
   SetPolicy("{id=protean.Levels;policies={" + Budget(9999) + "," +
@@ -538,7 +538,7 @@ TEST_F(LevelBitsDBTest, Universal) {
   for (int levels : {1, 7}) {
     options_.num_levels = levels;
     OpenNew();
-    Write(50);
+    Write(70);
   }
 }
 
@@ -546,11 +546,11 @@ TEST_F(LevelBitsDBTest, FilesThatMove) {
   // A trie of ascending numbers would take less than its share.
   SetPolicy("{id=protean.PrefixBloom;bits_per_key=12;level_bits=kAuto}");
   Open();
-  Write(40, /*ascending=*/true);
+  Write(60, /*ascending=*/true);
   Open();
   Check();
-  Write(40, /*ascending=*/true);
-  Write(40, /*ascending=*/false);
+  Write(60, /*ascending=*/true);
+  Write(60, /*ascending=*/false);
 }
 
 // A file that is written outside of the DB has exactly bits_per_key.
@@ -561,7 +561,7 @@ TEST_F(LevelBitsDBTest, FilesFromOutside) {
     // A trie of ascending numbers would take less than its share.
     SetPolicy("{id=protean.PrefixBloom;bits_per_key=12;" + rule + "}");
     OpenNew();
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 5; i++) {
       Ingest(MakeKeys(100000,
                       [this](size_t) { return NextKey(/*ascending=*/true); }));
     }
@@ -574,7 +574,7 @@ TEST_F(LevelBitsDBTest, FilesFromOutside) {
 TEST_F(LevelBitsDBTest, Equal) {
   SetPolicy("{id=protean.Proteus;bits_per_key=12;level_bits=kEqual}");
   Open();
-  for (int i = 0; i < 30; i++) WriteNewFile();
+  for (int i = 0; i < 60; i++) WriteNewFile();
   WaitForCompactions();
   ASSERT_GE(Levels().size(), 2u);
   for (const auto& [level, size] : Levels()) {
