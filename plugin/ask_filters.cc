@@ -29,9 +29,9 @@ bool IsEmptyRange(const RangePtr& range, const Comparator& order) {
                                        *range.limit, /*b_has_ts=*/false) >= 0;
 }
 
-// Whether keys or ranges may exist. RocksDB seeks or gets as ever, over
-// memtables, files, range deletions and snapshots. What it finds itself is in
-// the memtables.
+// Finds out whether keys or ranges may exist. RocksDB seeks or gets as usual,
+// over memtables, files, range deletions and snapshots. Keys that it finds are
+// in the memtables, since files tell the check alone.
 struct ExistenceCheck final : AtWork {
   ExistenceCheck() : AtWork(/*in_gets=*/true) {}
 
@@ -41,7 +41,7 @@ struct ExistenceCheck final : AtWork {
 
   // The end of the range that is being asked for, or nullptr.
   const Slice* limit = nullptr;
-  // Whether any file may hold a key in the range.
+  // True if a file may hold a key of the range.
   bool file_may_match = false;
 };
 

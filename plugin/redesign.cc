@@ -675,7 +675,7 @@ class Redesign {
   std::vector<Candidate> candidates_;  // in the order of the result
   std::vector<size_t> runs_;  // where each sorted run begins, and the last ends
   RefreshMemory memory_;
-  // What a false positive costs in files of each level; 0 if that is unknown.
+  // The price of a false positive by level; 0 or missing if it is unknown.
   std::map<int, uint64_t> prices_;
   std::priority_queue<Candidate*, std::vector<Candidate*>, ComesAfter> waiting_;
   std::vector<Candidate*> futile_;  // were read in vain before

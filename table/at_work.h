@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What tables do in place of reading. While an object is at work in a thread,
-//  RocksDB walks through memtables and files as ever, and the tables of Protean
-//  tell the object what they know from their filters, and turn out empty. Two
-//  questions are answered so: whether something may exist
-//  (plugin/ask_filters.cc), and how much (plugin/approximate_count.cc).
+//  Questions that filters answer instead of a read. While an AtWork exists in a
+//  thread, RocksDB walks through memtables and files as usual, but the tables
+//  of Protean look empty: they only tell the object what their filters know.
+//  That answers whether a key may exist (plugin/ask_filters.cc), and how many
+//  keys a range has (plugin/approximate_count.cc).
 
 #pragma once
 
@@ -28,7 +28,7 @@ class AtWork {
 
   // The object at work in this thread, or nullptr.
   static inline thread_local AtWork* current = nullptr;
-  // Whether Get asks filters alone, too.
+  // True if Get asks the filters alone, too, and not only iterators do.
   const bool asks_in_gets;
 
  protected:

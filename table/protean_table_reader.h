@@ -243,7 +243,8 @@ class ProteanTableReader : public TableReader, public FilteredFile {
   }
   bool IsSampled() const { return queue() != nullptr && IsOn(); }
 
-  // What Get does for an AtWork: Incomplete if the file may hold the key.
+  // Does what Get does while an AtWork asks it: returns Incomplete if the file
+  // may hold the key.
   [[gnu::noinline]] Status GetExistence(const ReadOptions& read_options,
                                         const Slice& internal_key,
                                         GetContext* get_context,

@@ -222,7 +222,7 @@ struct ReplayTask {
   const ReadTruth& truth;
   // The first one stands for the filters that exist.
   const std::vector<Candidate>& candidates;
-  // Of the files whose filters are built, in all.
+  // The most bytes that the files whose filters are built may have in all.
   uint64_t max_bytes;
   ReportShare progress;
   // Once it returns true, no more files are begun; those before, at least one,
@@ -231,8 +231,8 @@ struct ReplayTask {
 };
 
 // Builds filters for files, chosen evenly from each level, for each candidate,
-// and replays the reads. Corruption names a file that is damaged. `*report` is
-// new.
+// and replays the reads into `*report`, a new one. Corruption names a file that
+// is damaged.
 Status ReplayReads(const ReplayTask& task, ReplayReport* report);
 
 // ---- Which filters are the best: advice.cc ----

@@ -54,8 +54,8 @@ class EnvWithoutCompactions : public EnvWrapper {
   std::array<ThreadPoolImpl, Priority::TOTAL> waiting_;
 };
 
-// By its log, even one that nobody reads, a DB is told from others
-// (DBSession::IdOf).
+// A log of its own tells a DB from others (DBSession::IdOf), even if nothing
+// reads it.
 class NoLog : public Logger {
  public:
   using Logger::Logv;

@@ -220,7 +220,8 @@ class RunCursor {
 std::vector<RunCursor> MakeRuns(const TargetFamily& family, size_t* files_gone,
                                 Status* status) {
   std::vector<RunCursor> runs;
-  // By level, and files that are a run each by a number below 0.
+  // The files of each run. The key is the level; files of level 0 are a run
+  // each, under a number below 0 that is lower for newer files.
   std::map<int64_t, std::vector<uint32_t>> by_age;
   for (auto i = static_cast<uint32_t>(family.files.size()); i-- > 0;) {
     const int level = family.files[i].level;

@@ -181,11 +181,12 @@ class PackedArray {
 
 // ---- Rank and select ----
 
-// A read-only bit vector with a table behind its bits, for rank1 or select1
-// (SuRF paper, section 2.6). A Vector has Entries(bits, ones), the number of
-// the table's entries, and VisitEntries(words, bits, visit), which calls
-// visit(index, entry) for each, and returns the number of ones, or a larger one
-// than any if `visit` has returned false.
+// A read-only bit vector, followed by a table that makes rank1 or select1 fast
+// (SuRF paper, section 2.6). `Vector` is the class derived from this one. Its
+// function Entries(bits, ones) returns the number of the table's entries, and
+// VisitEntries(words, bits, visit) calls visit(index, entry) for each of them.
+// VisitEntries returns the number of ones, or kRefused if `visit` has returned
+// false.
 template <class Vector>
 class TabledBits {
  public:
@@ -223,6 +224,7 @@ class TabledBits {
  protected:
   uint64_t EntryAt(uint64_t i) const { return DecodeFixed32(table_ + 4 * i); }
 
+  // More ones than any vector has.
   static constexpr uint64_t kRefused = ~uint64_t{0};
 
   const char* words_ = nullptr;

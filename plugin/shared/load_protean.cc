@@ -70,12 +70,13 @@ struct Object {
   Object* next;
 };
 
-// Visits the objects of the process, each opened once more; a visit that keeps
-// its object open returns true. They are listed first and opened later: while
+// Visits the objects of the process, or only the one that `address` lies in if
+// that is not nullptr. Each is opened once more; `visit` returns true if it
+// keeps the object open. Objects are listed first and opened later: while
 // dl_iterate_phdr holds its lock, dlopen would wait for a thread that loads
 // something, and that thread for the lock.
 template <typename Visit>
-void VisitObjects(const Visit& visit) {
+void VisitObjects(const void* address, const Visit& visit) {
   Object* first = nullptr;
   Object** end = &first;
   const auto add = [](dl_phdr_info* info, size_t /*size*/, void* data) {
@@ -93,8 +94,11 @@ void VisitObjects(const Visit& visit) {
   while (first != nullptr) {
     // The program itself has no name. The kernel's own objects (vDSO) have a
     // name that cannot be opened: nullptr.
-    void* const handle = dlopen(first->name[0] == '\0' ? nullptr : first->name,
-                                RTLD_LAZY | RTLD_NOLOAD);
+    void* handle = nullptr;
+    if (address == nullptr || first->base == BaseOf(address)) {
+      handle = dlopen(first->name[0] == '\0' ? nullptr : first->name,
+                      RTLD_LAZY | RTLD_NOLOAD);
+    }
     if (handle != nullptr && !visit(*first, handle)) dlclose(handle);
     Object* const next = first->next;
     free(first);
@@ -106,11 +110,8 @@ void VisitObjects(const Visit& visit) {
 
 int FindRocksDB(const void* address, LoadedRocksDB* found) {
   int count = 0;
-  VisitObjects([&](const Object& object, void* handle) {
-    if ((address != nullptr && object.base != BaseOf(address)) ||
-        OwnSymbol(handle, object.base, kRegistry) == nullptr) {
-      return false;
-    }
+  VisitObjects(address, [&](const Object& object, void* handle) {
+    if (OwnSymbol(handle, object.base, kRegistry) == nullptr) return false;
     if (count++ > 0) return true;
     found->handle = handle;
     found->base = object.base;
@@ -122,7 +123,7 @@ int FindRocksDB(const void* address, LoadedRocksDB* found) {
 
 bool FindProteanOf(const LoadedRocksDB& rocksdb, char* name) {
   bool is_found = false;
-  VisitObjects([&](const Object& object, void* handle) {
+  VisitObjects(/*address=*/nullptr, [&](const Object& object, void* handle) {
     using RocksDBOf = const void* (*)();
     const auto rocksdb_of = reinterpret_cast<RocksDBOf>(
         OwnSymbol(handle, object.base, kProteanRocksDB));

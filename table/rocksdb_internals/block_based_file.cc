@@ -207,7 +207,8 @@ void BlockBasedFile::OpenCachedFilter(const Arguments& arguments) {
       arguments.file_size <= options.max_file_size_for_l0_meta_pin;
   const bool pin = tier == PinningTier::kAll ||
                    (tier == PinningTier::kFlushedAndSimilar && maybe_flushed);
-  // Whether RocksDB wants the block cache left alone: a member since 11.8.
+  // True if RocksDB opens the file without the block cache, as it may do since
+  // 11.8.
   const bool leaves_cache_alone = ReadIfThere(
       options, [](const auto& o) -> decltype(o.avoid_shared_metadata_cache) {
         return o.avoid_shared_metadata_cache;

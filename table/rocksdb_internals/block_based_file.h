@@ -112,7 +112,8 @@ class BlockBasedFile {
     return rep()->filter_policy == nullptr ? nullptr : policy_.get();
   }
   bool whole_key_filtering() const { return rep()->whole_key_filtering; }
-  // What the file was written with; nullptr if it is none, or unknown.
+  // The prefix extractor that the file was written with; nullptr if there was
+  // none, or RocksDB cannot make it from its name.
   const SliceTransform* prefix_extractor() const {
     return rep()->table_prefix_extractor.get();
   }

@@ -161,7 +161,7 @@ TableBuilder* NewTableBuilderWithProperties(
   if (own == nullptr) {
     return factory.BlockBasedTableFactory::NewTableBuilder(options, file);
   }
-  // Keeps `own`, too.
+  // The pointer shares the ownership of `own`, which owns the level's policy.
   table.filter_policy = std::shared_ptr<const FilterPolicy>(
       table.filter_policy, own->ForLevel(options.level_at_creation));
   if (AsProteanFilterPolicy(table.filter_policy.get()) == nullptr) {
