@@ -4,19 +4,16 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <map>
 #include <numeric>
 #include <random>
-#include <thread>
 
 #include "cache/sharded_cache.h"
 #include "db_bench_ext/filter_spec.h"
-#include "env/composite_env_wrapper.h"
+#include "db_bench_ext/slow_env.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "plugin/approximate_count.h"
 #include "rocksdb/advanced_cache.h"
-#include "rocksdb/file_system.h"
 #include "rocksdb/listener.h"
 #include "rocksdb/table.h"
 #include "rocksdb/utilities/checkpoint.h"
@@ -45,48 +42,6 @@ uint64_t FileBytes(const BenchDbOptions& options) {
              : std::clamp<uint64_t>(options.loaded_bytes / kFiles, 64 << 10,
                                     kFileBytes);
 }
-
-// A table file whose reads are as slow as those of a device with this latency.
-class SlowFile : public FSRandomAccessFileOwnerWrapper {
- public:
-  SlowFile(std::unique_ptr<FSRandomAccessFile>&& file, uint32_t latency_us)
-      : FSRandomAccessFileOwnerWrapper(std::move(file)), latency_(latency_us) {}
-
-  IOStatus Read(uint64_t offset, size_t size, const IOOptions& options,
-                Slice* result, char* scratch,
-                IODebugContext* dbg) const override {
-    std::this_thread::sleep_for(latency_);
-    return target()->Read(offset, size, options, result, scratch, dbg);
-  }
-  IOStatus MultiRead(FSReadRequest* requests, size_t num_requests,
-                     const IOOptions& options, IODebugContext* dbg) override {
-    std::this_thread::sleep_for(latency_);
-    return target()->MultiRead(requests, num_requests, options, dbg);
-  }
-
- private:
-  const std::chrono::microseconds latency_;
-};
-
-class SlowFileSystem : public FileSystemWrapper {
- public:
-  explicit SlowFileSystem(uint32_t latency_us)
-      : FileSystemWrapper(FileSystem::Default()), latency_us_(latency_us) {}
-  const char* Name() const override { return "SlowFileSystem"; }
-
-  IOStatus NewRandomAccessFile(const std::string& name,
-                               const FileOptions& options,
-                               std::unique_ptr<FSRandomAccessFile>* file,
-                               IODebugContext* dbg) override {
-    const IOStatus s = target()->NewRandomAccessFile(name, options, file, dbg);
-    if (s.ok())
-      *file = std::make_unique<SlowFile>(std::move(*file), latency_us_);
-    return s;
-  }
-
- private:
-  const uint32_t latency_us_;
-};
 
 std::string CompactedPath(const std::string& path) {
   return path + "_compacted";
@@ -165,9 +120,7 @@ Status BenchDb::Make(const BenchDbOptions& options,
   if (s.ok()) s = bench->layout_.Init(layout, bench->policy_);
   if (!s.ok()) return s;
   if (options.read_latency_us > 0) {
-    bench->env_ = std::make_unique<CompositeEnvWrapper>(
-        Env::Default(),
-        std::make_shared<SlowFileSystem>(options.read_latency_us));
+    bench->env_ = NewSlowEnv(options.read_latency_us);
   }
   *db = std::move(bench);
   return s;

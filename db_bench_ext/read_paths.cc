@@ -8,6 +8,7 @@
 //  scripts/count_instructions.sh counts.
 
 #include <gflags/gflags.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <cmath>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "db_bench_ext/own_flags.h"
+#include "db_bench_ext/slow_env.h"
 #include "db_bench_ext/stopwatch.h"
 #include "filter_policy/bits/key_digest.h"
 #include "plugin/may_exist.h"
@@ -53,7 +55,9 @@ DEFINE_string(dir, "/tmp/protean_read_paths", "Folder of the database");
 DEFINE_bool(reuse, false,
             "Reads the database that an earlier call has left in --dir");
 DEFINE_uint64(rounds, 0,
-              "Prints the least processor time for a query, of so many rounds");
+              "Prints the least time for a query, of so many rounds: processor "
+              "time, or with --read_latency_us, the time that passes");
+DEFINE_uint32(read_latency_us, 0, "Delay added to each read of a file");
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -74,8 +78,9 @@ std::string Key(uint64_t i) {
          std::string(behind, 'k');
 }
 
-std::unique_ptr<DB> Build() {
+std::unique_ptr<DB> Build(Env* env) {
   Options options;
+  options.env = env;
   Check(GetColumnFamilyOptionsFromString(ConfigOptions(), options,
                                          "table_factory=" + FLAGS_table_factory,
                                          &options));
@@ -214,9 +219,11 @@ void ReadAll(DB* db) {
 void PrintLeastTime(DB* db) {
   double least = 1e30;
   for (uint64_t i = 0; i < FLAGS_rounds; i++) {
-    const CpuStopwatch stopwatch;
+    const CpuStopwatch processor;
+    const Stopwatch passed;
     AskQueries(db);
-    least = std::min(least, stopwatch.Seconds());
+    least = std::min(least, FLAGS_read_latency_us > 0 ? passed.Seconds()
+                                                      : processor.Seconds());
   }
   printf("%.2f us\n", 1e6 * least / static_cast<double>(FLAGS_queries));
 }
@@ -246,7 +253,14 @@ int main(int argc, char** argv) {
   // False positives are the same each time.
   FilterSalt::Fix(FilterSalt{0x0123456789abcdef, 0xfedcba9876543210});
   DigestMemory::SwitchOn(FLAGS_share_digests);
-  const auto db = Build();
+  std::unique_ptr<ROCKSDB_NAMESPACE::Env> slow;
+  if (FLAGS_read_latency_us > 0) {
+    slow = NewSlowEnv(FLAGS_read_latency_us);
+    // Linux would add 50 us to each delay.
+    prctl(PR_SET_TIMERSLACK, 1);
+  }
+  const auto db =
+      Build(slow != nullptr ? slow.get() : ROCKSDB_NAMESPACE::Env::Default());
   ReadAll(db.get());
   AskQueries(db.get());
   if (FLAGS_rounds > 0) {

@@ -19,7 +19,7 @@ HEAD = """# Hash sharing: its paper's figures
 The paper is Zhu et al., "Reducing Bloom Filter CPU Overhead in LSM-Trees on Modern Storage Devices", DaMoN 2021. Made by
 `scripts/paper_figures.sh hash_sharing`; each section names its commit, its scale and the machine.
 
-Instructions of a `Get` (callgrind), with all data in the block cache. Stock is RocksDB's block-based table with its Bloom
+Unless a section says otherwise, the numbers are instructions of a `Get` (callgrind), with all data in the block cache. Stock is RocksDB's block-based table with its Bloom
 filter. Protean is `ProteanTable` with sets of whole keys (`point_lookups_use_whole_keys=true`; Ribbon, as Proteus chooses),
 which hash the key in each filter (*apart*), or once (*once*, as always outside of this measurement). *Saved* compares these
 two. Unless a table says otherwise, keys have 512 bytes, there are 7 sorted runs of level 0, 10 bits per key, and no key is
@@ -40,12 +40,15 @@ KEY_BYTES = (8, 16, 32, 64, 96, 128, 256, 512, 1024)
 RUNS = (1, 4, 6, 8, 10, 12, 14)
 BITS = (8, 10, 12, 14)
 PRESENT = (0, 0.25, 0.5, 0.75, 1)
+# Microseconds that reading a data block takes. In memory, all are in the block cache; otherwise, none is.
+DEVICES = {"memory": 0, "PCIe SSD, 10 us": 10, "SSD, 100 us": 100}
+ROUNDS = 5  # of which the fastest counts
 USUAL = {"key_bytes": 512, "runs": 7, "bits": 10, "present": 0}
 
 FACTORIES = {
-    "stock": "{{id=BlockBasedTable;filter_policy=bloomfilter:{bits};block_cache=256M;cache_index_and_filter_blocks=false}}",
+    "stock": "{{id=BlockBasedTable;filter_policy=bloomfilter:{bits};{cache};cache_index_and_filter_blocks=false}}",
     "protean": "{{id=ProteanTable;filter_policy={{id=protean.Proteus;bits_per_key={bits};"
-               "point_lookups_use_whole_keys=true}};block_cache=256M;cache_index_and_filter_blocks=false}}",
+               "point_lookups_use_whole_keys=true}};{cache};cache_index_and_filter_blocks=false}}",
 }
 
 class Counter:
@@ -67,22 +70,32 @@ class Counter:
             self.known[key] = self.measure(engine, shared, point)
         return self.known[key]
 
-    def measure(self, engine, shared, point):
-        args = self.args
+    def flags(self, engine, point, cache="block_cache=256M"):
+        """The flags of a database, which is built if need be."""
         name = f"{engine}_{point['key_bytes']}_{point['runs']}_{point['bits']}"
-        flags = [f"--table_factory={FACTORIES[engine].format(bits=point['bits'])}", f"--dir={self.folder}/{name}",
+        flags = [f"--table_factory={FACTORIES[engine].format(bits=point['bits'], cache=cache)}", f"--dir={self.folder}/{name}",
                  f"--key_bytes={point['key_bytes']}", f"--runs={point['runs']}",
                  f"--num={self.keys_of_run * point['runs']}"]
         if name not in self.built:
-            run(args.build_dir, "read_paths", *flags, "--queries=1")
+            run(self.args.build_dir, "read_paths", *flags, "--queries=1")
             self.built.add(name)
+        return [*flags, "--reuse", f"--present={point['present']}"]
+
+    def measure(self, engine, shared, point):
         out = f"{self.folder}/out"
         run("/usr/bin", "valgrind", "--tool=callgrind", f"--callgrind-out-file={out}", "--collect-atstart=no",
-            "--toggle-collect=*CountedQueries*", os.path.join(args.build_dir, "read_paths"), *flags, "--reuse",
-            f"--queries={self.queries}", f"--present={point['present']}", f"--share_digests={str(shared).lower()}")
+            "--toggle-collect=*CountedQueries*", os.path.join(self.args.build_dir, "read_paths"), *self.flags(engine, point),
+            f"--queries={self.queries}", f"--share_digests={str(shared).lower()}")
         with open(out, encoding="utf-8") as lines:
             total = next(int(line.split()[1]) for line in lines if re.match("(summary|totals):", line))
         return total / self.queries
+
+    def micros(self, engine, shared, point, latency):
+        """Microseconds of a Get, from data blocks that take so many microseconds to read, or from memory."""
+        cache = "no_block_cache=true" if latency else "block_cache=256M"
+        return float(run(self.args.build_dir, "read_paths", *self.flags(engine, point, cache), f"--read_latency_us={latency}",
+                         f"--queries={10 * self.queries}", f"--rounds={ROUNDS}",
+                         f"--share_digests={str(shared).lower()}").split()[0])
 
 
 COUNTERS = []  # one, whose databases all sections share
@@ -129,6 +142,25 @@ def section(label, field, values, tiny, claims_of=None, more=()):
     return make
 
 
+def section_devices(bench):
+    """Times, in memory and on slower devices."""
+    counter, lines, gains = counter_of(bench), [], {}
+    for device, latency in list(DEVICES.items())[:bench.pick(2, 3, 3)]:
+        for present in bench.pick((0,), (0, 0.5, 1), PRESENT):
+            point = {**USUAL, "present": present}
+            stock = counter.micros("stock", True, point, latency)
+            apart, once = (counter.micros("protean", shared, point, latency) for shared in (False, True))
+            gains[device, present] = apart / once
+            lines.append([device, present, f"{stock:.2f}", f"{apart:.2f}", f"{once:.2f}", f"{100 * (1 - once / apart):.1f} %"])
+    differs = "XXPH3 is faster than the paper's hashes"
+    return [claims(Claim("gain of a lookup, PCIe SSD", 1.2, gains["PCIe SSD, 10 us", 0], " times", False, differs, True, True),
+                   Claim("gain of a lookup, emulated NVM", 1.65, gains["memory", 0], " times", False,
+                         f"{differs}; all in the block cache", True, True)),
+            "Microseconds of a `Get`, the least of five rounds. In memory, processor time; with devices, elapsed time, each read "
+            "delayed by so much, and no data block in the cache:",
+            markdown(["device", "share found", "stock", "Protean, apart", "Protean, once", "saved"], lines)]
+
+
 def claims_of_keys(gain, chosen):
     return [Claim("gain of a lookup in memory, keys of 1 KB", 1.3, gain(chosen[-1]), " times", False,
                   "instructions, not time; XXPH3 is faster than the paper's hashes", True)]
@@ -143,6 +175,7 @@ SECTIONS = {
     "fig5a": Section("Figure 5a: length of the key",
                      section("bytes", "key_bytes", KEY_BYTES, (512,), claims_of_keys, [("Over one sorted run:", {"runs": 1})])),
     "fig5b": Section("Figure 5b: sorted runs", section("runs", "runs", RUNS, (1, 7))),
+    "fig6": Section("Figures 6 and 8: devices, in microseconds", section_devices, timed=True),
     "fig7": Section("Figure 7: bits per key", section("bits", "bits", BITS, (10,), claims_of_bits)),
     "fig9": Section("Figure 9: share of keys that are found", section("share", "present", PRESENT, (0,))),
 }
