@@ -27,7 +27,7 @@ check_arguments() {
 check_arguments "${arguments[@]}"
 cd "$project"
 scripts/setup.sh
-# Debian 12 has the project's version of clang-format. With that, doxygen takes 12 MB more; by itself it would take 66.
+# Debian 12 has the project's version of clang-format. With that, doxygen takes 53 MB more; by itself it would take 66.
 install_optional clang-format-14
 if is_installed clang-format-14; then install_optional doxygen; fi
 # The other compiler that Protean is for.
