@@ -54,7 +54,7 @@ TEST_F(FilterStatisticsTest, Backwards) {
 }
 
 TEST_F(FilterStatisticsTest, AFilterThatErrs) {
-  SetTable("blind:1");
+  SetTable(kBlind);
   ASSERT_NO_FATAL_FAILURE(MakeTree());
   ExpectFirst(6, 9, "", {kFalse, kFalse, kFalse});
   ExpectFirst(12, 13, Key(12), {kTrue, kFalse, kFalse});
@@ -299,9 +299,9 @@ TEST_F(FilterStatisticsTest, FiltersThatAreNotUsed) {
        [](Options* o) {
          o->prefix_extractor.reset(NewFixedPrefixTransform(2));
        }},
-      {"unfilterable_keys", "blind:1", "too long"},
-      {"unfilterable_keys", "blind:1;cache_index_and_filter_blocks=true",
-       "too long"}};
+      {"unfilterable_keys", "rosetta:12", "not 8 bytes"},
+      {"unfilterable_keys", "rosetta:12;cache_index_and_filter_blocks=true",
+       "not 8 bytes"}};
   for (const Case& c : cases) {
     SCOPED_TRACE(std::string(c.policy) + " " + c.reason);
     const Options kept = options_;
