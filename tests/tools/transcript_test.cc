@@ -323,8 +323,8 @@ void TranscriptTest::Direct(const Words& words, std::string* answer) {
       EXPECT_EQ("", FirstIn(db_.get(), queries[i].lo, queries[i].hi, {},
                             handles_[IndexOf(words.at(1))]));
     }
-  } else if (verb == "stock_gets") {  // stock_gets.cc
-    *answer = RunStock({STOCK_GETS, path_});
+  } else if (verb == "stock_gets") {  // tests/shared/options_program.cc
+    *answer = RunStock({STOCK_GETS, path_, "gets"});
   } else if (verb == "stock_ldb") {  // ARGUMENTS...
     Words program = {STOCK_LDB, "--db=" + path_};
     program.insert(program.end(), words.begin() + 1, words.end());
