@@ -2,14 +2,13 @@
 
 //  Locates the pieces of a filter block, as docs/internals/file_format.md
 //  describes them. Mutators know the format from here only: a new field of a
-//  header is a line in a table of block_layout.cc.
+//  header is a name in a list of block_layout.cc.
 
 #pragma once
 
 #include <initializer_list>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "filter_policy/amq/amq_type.h"
@@ -52,14 +51,11 @@ class PieceLayout {
   bool whole() const { return whole_; }
 
  protected:
-  // The fields of a header, and their sizes.
-  using Fields = std::initializer_list<std::pair<const char*, uint32_t>>;
-
   explicit PieceLayout(const Slice& bytes) : bytes_(bytes) {}
 
   // Each adds the next piece, or pieces; false if the bytes end before it does.
   bool Add(const char* name, BlockPiece::Kind kind, uint64_t size);
-  bool AddFields(const Fields& fields);
+  bool AddFields(uint32_t size, std::initializer_list<const char*> names);
   bool AddVarint(const char* name, uint32_t* value);
   bool AddString(const char* length_name, const char* name, Slice* string);
   // Adds what has not been found.
