@@ -131,36 +131,6 @@ inline std::string BuildBlock(const Keys& keys, const FilterPolicy& policy,
   return Finish(builder.get());
 }
 
-// Completes the block of the added keys, of which the parts begin with
-// `salt`; returns false if a filter cannot hold them.
-inline bool FinishBlock(FilterKind kind, RangeFilterBuilder* builder,
-                        const FilterSalt& salt, uint32_t key_lengths,
-                        std::string* block) {
-  FilterBlockHeader header;
-  header.kind = kind;
-  header.num_keys = builder->num_keys();
-  header.smallest = builder->first_key();
-  header.largest = builder->last_key();
-  header.key_lengths = key_lengths;
-  header.salt = salt;
-  std::vector<PlannedPart> plan;
-  if (!builder->Finish(KeysEnd(), &plan).ok()) return false;
-  // A block of no keys has no parts.
-  if (header.num_keys == 0) plan.clear();
-  FilterBlockWriter writer;
-  for (size_t i = 0; i < plan.size(); i++) {
-    char* const payload = writer.AddPart(plan[i].num_keys, plan[i].begin,
-                                         plan[i].design, plan[i].payload_size);
-    builder->Write(i, payload);
-    if (plan[i].second_size > 0) {
-      builder->WriteSecond(i, writer.AddSecondUnit(plan[i].second_size));
-    }
-  }
-  block->assign(writer.Size(header), '\0');
-  writer.Write(header, block->data());
-  return true;
-}
-
 inline KeyStore Stored(const std::vector<std::string>& keys) {
   KeyStore store;
   for (const std::string& key : keys) store.Append(key);
@@ -176,31 +146,36 @@ inline uint32_t KeyLengths(const std::vector<std::string>& keys) {
   return lengths;
 }
 
-// The block of a SuRF with these options, which a policy might never choose;
-// empty if there can be none.
-inline std::string BuildSurfBlock(const std::vector<std::string>& keys,
-                                  const SurfSuffix& suffix,
-                                  const FstOptions& options,
-                                  const FilterSalt& salt = {}) {
-  SurfBuilder builder(suffix, options, {salt, 0});
-  for (const std::string& key : keys) builder.AddKey(key);
-  std::string block;
-  FinishBlock(kSurfKind, &builder, salt, 0, &block);
+// The header of a block of these keys, but for their number.
+inline FilterBlockHeader HeaderOf(FilterKind kind,
+                                  const std::vector<std::string>& keys,
+                                  const FilterSalt& salt, bool in_parts) {
+  FilterBlockHeader header;
+  header.kind = kind;
+  if (!keys.empty()) {
+    header.smallest = keys.front();
+    header.largest = keys.back();
+  }
+  if (in_parts) header.key_lengths = KeyLengths(keys);
+  header.salt = salt;
+  return header;
+}
+
+inline std::string Written(const FilterBlockHeader& header,
+                           FilterBlockWriter* writer) {
+  std::string block(writer->Size(header), '\0');
+  writer->Write(header, block.data());
   return block;
 }
 
-// The block of a SuRF in parts of `part_keys` keys; empty if there can be none.
+// The block of a SuRF with these options, which a policy might never choose, in
+// parts of `part_keys` keys unless that is 0; empty if there can be none.
 inline std::string BuildPartedSurf(const std::vector<std::string>& keys,
                                    size_t part_keys, const SurfSuffix& suffix,
                                    const FstOptions& options,
                                    const FilterSalt& salt = {}) {
-  FilterBlockHeader header;
-  header.kind = kSurfKind;
-  header.num_keys = keys.size();
-  header.smallest = keys.front();
-  header.largest = keys.back();
-  header.key_lengths = KeyLengths(keys);
-  header.salt = salt;
+  FilterBlockHeader header = HeaderOf(kSurfKind, keys, salt, part_keys > 0);
+  if (part_keys == 0) part_keys = keys.size();
   FilterBlockWriter writer;
   std::string begin;
   for (size_t first = 0; first < keys.size(); first += part_keys) {
@@ -213,10 +188,15 @@ inline std::string BuildPartedSurf(const std::vector<std::string>& keys,
     if (!builder.Finish(KeysEnd(), &plan).ok()) return "";
     builder.Write(0, writer.AddPart(plan[0].num_keys, begin, plan[0].design,
                                     plan[0].payload_size));
+    header.num_keys += builder.num_keys();
   }
-  std::string block(writer.Size(header), '\0');
-  writer.Write(header, block.data());
-  return block;
+  return Written(header, &writer);
+}
+inline std::string BuildSurfBlock(const std::vector<std::string>& keys,
+                                  const SurfSuffix& suffix,
+                                  const FstOptions& options,
+                                  const FilterSalt& salt = {}) {
+  return BuildPartedSurf(keys, /*part_keys=*/0, suffix, options, salt);
 }
 
 // The block of a Proteus, 1PBF or 2PBF, in parts of about `part_bytes` bytes
@@ -235,11 +215,22 @@ inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
       },
       {salt, part_bytes});
   for (const std::string& key : keys) builder.AddKey(key);
-  std::string block;
-  FinishBlock(kProteusKind, &builder, salt,
-              part_bytes == 0 ? 0 : KeyLengths(keys), &block);
+  std::vector<PlannedPart> plan;
+  if (!builder.Finish(KeysEnd(), &plan).ok()) return "";
+  // A block of no keys has no parts.
+  if (keys.empty()) plan.clear();
+  FilterBlockWriter writer;
+  for (size_t i = 0; i < plan.size(); i++) {
+    builder.Write(i, writer.AddPart(plan[i].num_keys, plan[i].begin,
+                                    plan[i].design, plan[i].payload_size));
+    if (plan[i].second_size > 0) {
+      builder.WriteSecond(i, writer.AddSecondUnit(plan[i].second_size));
+    }
+  }
   if (report != nullptr) *report = builder.Report();
-  return block;
+  FilterBlockHeader header = HeaderOf(kProteusKind, keys, salt, part_bytes > 0);
+  header.num_keys = builder.num_keys();
+  return Written(header, &writer);
 }
 
 // The block of a Proteus of this design in parts of about `part_keys` keys, in

@@ -159,11 +159,8 @@ void BuildSurf(const Slice& data) {
     options.forced.push_back(input.Parameter(3 + i) % 9);
   }
   if (input.keys.empty()) return;
-  const uint32_t part_keys = input.Parameter(kPartKeys);
-  const std::string bytes =
-      part_keys == 0 ? BuildSurfBlock(input.keys, suffix, options, input.Salt())
-                     : BuildPartedSurf(input.keys, part_keys, suffix, options,
-                                       input.Salt());
+  const std::string bytes = BuildPartedSurf(
+      input.keys, input.Parameter(kPartKeys), suffix, options, input.Salt());
   if (bytes.empty()) {
     // A filter can only be too large to build; a node takes up to 64 bytes.
     size_t key_bytes = 0;

@@ -107,17 +107,6 @@ std::vector<std::string> SeedsOfAlphabets() {
   return seeds;
 }
 
-// A block without parts: of no filter, or of the filter of no keys.
-std::string BuildWithoutParts(FilterKind kind, uint64_t num_keys) {
-  FilterBlockHeader header;
-  header.kind = kind;
-  header.num_keys = num_keys;
-  FilterBlockWriter writer;
-  std::string block(writer.Size(header), '\0');
-  writer.Write(header, block.data());
-  return block;
-}
-
 std::vector<std::string> SurfSeeds() {
   std::vector<std::string> seeds;
   size_t turn = 0;
@@ -212,9 +201,11 @@ std::vector<std::string> EnvelopeSeeds() {
       if (all[i].size() < 600) seeds.push_back(all[i]);
     }
   }
+  FilterBlockHeader none;
+  none.num_keys = 5;
+  FilterBlockWriter writer;
   for (const std::string& block :
-       {BuildWithoutParts(FilterKind::kAlwaysTrue, 5),
-        BuildWithoutParts(kSurfKind, 0)}) {
+       {Written(none, &writer), BuildSurfBlock({}, {}, {})}) {
     seeds.push_back(WithQueries(block, {"a", "b"}));
   }
   return seeds;
