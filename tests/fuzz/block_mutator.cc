@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/fuzz/block_mutator.h"
+//  A structure-aware mutator for inputs that hold a filter block.
 
 #include <iterator>
 
@@ -9,6 +9,7 @@
 #include "filter_policy/bits/bit_array.h"
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/block_layout.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -4,7 +4,6 @@
 //  keys.
 
 #include "tests/filter_blocks.h"
-#include "tests/fuzz/block_contracts.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The fuzz targets, and what they and mutators have in common: reading an
-//  input, and reporting a finding.
+//  The fuzz targets, and what they and mutators have in common: reading and
+//  changing inputs, files in memory, and reporting a finding.
 
 #pragma once
 
@@ -9,7 +9,10 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 
+#include "env/composite_env_wrapper.h"
+#include "env/mock_env.h"
 #include "rocksdb/slice.h"
 #include "tests/dice.h"
 
@@ -88,6 +91,75 @@ std::string StoreStrings(const Strings& strings, size_t max_size = ~size_t{0});
 // Makes one change to stored strings.
 std::string MutateStrings(const Slice& stored, size_t max_size, Dice* random,
                           GenericMutator generic);
+
+// ---- Inputs that hold a filter block ----
+
+// The input of the targets that open blocks. The block ends where the input
+// does, so that a sanitizer sees every read beyond it.
+//
+//    2 bytes   number of bytes of queries
+//              queries: strings (FuzzInput::String)
+//              the block, up to the end
+struct BlockInput {
+  std::string queries;
+  std::string block;
+
+  static BlockInput Parse(const Slice& input);
+  std::string Join() const;
+};
+
+// Repairs the magic, the version, and all checksums.
+void RepairChecksums(std::string* block);
+
+// What is mostly damaged, and repaired afterwards.
+enum class BlockCare {
+  kPayload,   // nearly every block has a right directory, and most open
+  kEnvelope,  // directories, too: many blocks have a wrong checksum, or tell
+              // lies
+};
+
+// The engine changes a piece of the block (block_layout.h), and what
+// contradicts the change is mostly repaired afterwards.
+std::string MutateBlockInput(const Slice& input, size_t max_size,
+                             BlockCare care, Dice* random,
+                             GenericMutator generic);
+
+// ---- Files in memory ----
+
+class TextFileSystem : public MockFileSystem {
+ public:
+  TextFileSystem() : MockFileSystem(SystemClock::Default()) {}
+
+  void Write(const std::string& name, const std::string& text) {
+    Check(WriteStringToFile(this, text, name).ok(), "a file is written");
+  }
+  std::string Read(const std::string& name) {
+    std::string text;
+    Check(ReadFileToString(this, name, &text).ok(), "a file is read");
+    return text;
+  }
+  bool HasOneFile(const std::string& folder) {
+    std::vector<std::string> files;
+    return GetChildren(folder, IOOptions(), &files, nullptr).ok() &&
+           files.size() == 1;
+  }
+};
+
+// Does nothing else that takes time.
+class TextEnv : public CompositeEnvWrapper {
+ public:
+  explicit TextEnv(const std::shared_ptr<TextFileSystem>& files =
+                       std::make_shared<TextFileSystem>())
+      : CompositeEnvWrapper(Env::Default(), files), files_(files) {}
+  static const char* kClassName() { return "TextEnv"; }
+  const char* Name() const override { return kClassName(); }
+
+  TextFileSystem& files() { return *files_; }
+  std::string GenerateUniqueId() override { return "unique"; }
+
+ private:
+  const std::shared_ptr<TextFileSystem> files_;
+};
 
 // ---- The targets ----
 

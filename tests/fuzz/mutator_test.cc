@@ -6,7 +6,7 @@
 #include <map>
 
 #include "tests/filter_blocks.h"
-#include "tests/fuzz/block_mutator.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

@@ -6,8 +6,7 @@
 
 #include "filter_policy/parted_filter.h"
 #include "tests/filter_blocks.h"
-#include "tests/fuzz/block_contracts.h"
-#include "tests/fuzz/block_mutator.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 

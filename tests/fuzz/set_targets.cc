@@ -11,7 +11,7 @@
 #include "sets/cascade/run_file.h"
 #include "sets/quotient/quotient_cursor.h"
 #include "sets/quotient/saved_quotient.h"
-#include "tests/fuzz/text_env.h"
+#include "tests/fuzz/fuzz_input.h"
 #include "util/coding.h"
 #include "util/crc32c.h"
 

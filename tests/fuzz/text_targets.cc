@@ -14,7 +14,7 @@
 #include "rocksdb/db.h"
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
-#include "tests/fuzz/text_env.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
