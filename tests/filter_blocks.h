@@ -34,8 +34,7 @@ constexpr size_t kSaltOffset = 24;
 constexpr size_t kKeyLengthsOffset = 40;
 constexpr size_t kNumPartsOffset = 44;
 
-// Whether `block` answers correctly about the first of these ascending keys
-// that is at or above `target`.
+// Whether `block` is right about the first of these sorted keys from `target`.
 template <typename SortedKeys>
 bool LowerBoundHolds(const FilterBlock& block, const SortedKeys& keys,
                      const std::string& target) {
@@ -200,8 +199,7 @@ inline std::string BuildSurfBlock(const std::vector<std::string>& keys,
 }
 
 // The block of a Proteus, 1PBF or 2PBF, in parts of about `part_bytes` bytes
-// unless that is 0; empty if there can be none. Stores the builder's report,
-// unless `report` is nullptr.
+// unless that is 0; empty if there can be none. May store the builder's report.
 inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
                                      const ProteusSettings& settings,
                                      std::vector<SampleQuery> samples = {},
@@ -285,8 +283,7 @@ inline ProteusDesign TwoSets(uint32_t first_bits, uint32_t prefix_bits,
           amq};
 }
 
-// A design with a set of whole keys before its layers. If `alone`, points ask
-// that set and no other layer.
+// With a set of whole keys first, the only one that points ask if `alone`.
 inline ProteusDesign WithKeys(ProteusDesign design, double share,
                               bool alone = false) {
   design.AddKeys(design.num_sets() == 0 ? 0 : share);
@@ -299,8 +296,7 @@ inline std::string WithBitFlipped(std::string bytes, size_t bit) {
   return bytes;
 }
 
-// A damaged block whose checksums are right, so that only the checks of what it
-// says are left.
+// So that only the checks of what a damaged block says are left.
 inline std::string WithRightChecksums(std::string block) {
   if (block.size() < FilterDirectory::kFixedSize) return block;
   const uint64_t size = std::min<uint64_t>(
@@ -330,9 +326,8 @@ inline size_t PayloadOffset(const std::string& block) {
   return DecodeFixed32(&block[kDirectorySizeOffset]);
 }
 
-// What an opened block promises whatever its bytes are
-// (fuzz/block_contracts.cc). Damage that passes the checks of Open may cost
-// answers, but breaks none of this.
+// What an opened block promises whatever its bytes are, in block_contracts.cc:
+// damage that passes the checks of Open may cost answers, but not this.
 struct BlockExam {
   // The first promise that the block has broken, in words; nullptr if none.
   const char* broken = nullptr;

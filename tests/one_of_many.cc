@@ -2,9 +2,7 @@
 
 //  The main function of a program that has the tests of many files, such as
 //  table_tests. Called by the name of one of them, such as count_test, it runs
-//  the tests of that file; called by its own name, it runs all. Classes outside
-//  of unnamed namespaces have names that no other test has
-//  (scripts/lint.sh).
+//  the tests of that file; called by its own name, it runs all.
 
 #include <gtest/gtest.h>
 
@@ -35,8 +33,7 @@ Patterns PatternsOf(const std::string& file) {
   return patterns;
 }
 
-// Has googletest run the tests of one file. If the user has set a filter, it
-// holds as well.
+// Has googletest run the tests of one file, of those that the user has chosen.
 void RunFile(const std::string& file) {
   const Patterns patterns = PatternsOf(file);
   std::string& filter = testing::GTEST_FLAG(filter);

@@ -35,8 +35,7 @@ struct BlockPiece {
   bool IsNumber() const { return kind == kNumber || kind == kVarint; }
 };
 
-// A number, and the block with another one, of the same fixed size, in its
-// place.
+// A number, and the block with another one of its fixed size in its place.
 uint64_t NumberAt(const std::string& block, const BlockPiece& piece);
 std::string WithNumber(std::string block, const BlockPiece& piece,
                        uint64_t number);
@@ -71,8 +70,7 @@ class PieceLayout {
 
 class DirectoryLayout : public PieceLayout {
  public:
-  // A part, and the sizes of the payloads of its units. The second one is 0 if
-  // there is no such unit.
+  // A part, and the sizes of its units' payloads, 0 if there is no second one.
   struct Entry {
     uint32_t sizes[2] = {};
     uint32_t num_keys = 0;
@@ -181,8 +179,7 @@ struct SplitBlock {
   std::string Join() const;
 
   std::string directory;
-  // There are fewer than the entries tell of, or they are shorter, if the block
-  // is.
+  // Fewer than the entries tell of, or shorter, if the block is.
   std::vector<Unit> units;
   std::string rest;
 };

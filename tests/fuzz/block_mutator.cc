@@ -46,8 +46,7 @@ void ClearTail(char* words, uint64_t size) {
   for (uint64_t pos = size; pos % 64 != 0; pos++) AssignBit(words, pos, false);
 }
 
-// Sets or clears bits in [begin, end), until `ones` of them are set. False if
-// there are too few.
+// Sets or clears bits in [begin, end) until `ones` are set; false if too few.
 bool FitOnes(char* words, uint64_t begin, uint64_t end, uint64_t ones,
              Dice* random) {
   if (ones > end - begin) return false;
@@ -397,8 +396,7 @@ bool FitPayload(FilterKind kind, std::string* design, std::string* payload,
   return whole;
 }
 
-// Adds the second unit of a part, if there is one that fits the design that the
-// part has got.
+// Adds a part's second unit, if there is one that fits the part's new design.
 void AddSecondUnit(const SplitBlock& damaged, size_t entry,
                    const std::string& design, Dice* random,
                    FilterBlockWriter* writer) {
@@ -465,8 +463,7 @@ std::string ChangedInPlace(const std::string& bytes, GenericMutator generic) {
   return changed;
 }
 
-// The bytes of a number that is a border value, a neighbor of the old one, or
-// one of another number.
+// The bytes of a border value, or of one near this number or the other one.
 std::string OtherNumber(const std::string& bytes, const BlockPiece& piece,
                         const BlockPiece& other, Dice* random) {
   const bool is_varint = piece.kind == BlockPiece::kVarint;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Builds filters of keys from the input, and compares their answers with the
-//  keys.
+//  Builds filters of the input's keys, and compares their answers with these.
 
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/fuzz_input.h"
@@ -77,8 +76,6 @@ std::string Mutate(const Slice& input, size_t max_size, Dice* random,
   return parameters + strings;
 }
 
-// Checks the promises of both kinds of filters about each key, and each pair of
-// queries.
 void CheckKeys(const FilterBlock& block, const Keys& keys) {
   for (const std::string& key : keys) {
     Check(block.KeyMayMatch(key), "a key is found");

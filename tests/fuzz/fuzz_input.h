@@ -163,8 +163,7 @@ class TextEnv : public CompositeEnvWrapper {
 
 // ---- The targets ----
 
-// Each runs inputs, and has seeds. A target aborts if Protean breaks a promise;
-// sanitizers find the other faults.
+// Aborts if Protean breaks a promise; sanitizers find the other faults.
 struct FuzzTarget {
   // A changed input of at most `max_size` bytes.
   std::string Mutate(const Slice& input, size_t max_size, Dice* random,
@@ -205,20 +204,16 @@ extern const FuzzTarget kQuotientTarget;
 
 // ---- Filters against the truth ----
 
-// Keys, of which a SuRF with any suffix bits and any encoding of its levels is
-// built. It must miss none of them.
+// Keys, of which a filter is built that must miss none of them: a SuRF with any
+// suffix bits and any encoding of its levels; a Proteus, 1PBF or 2PBF of any
+// design; and one that chooses its design for sample queries, which takes long.
 extern const FuzzTarget kSurfBuildTarget;
-// Keys, of which a Proteus, 1PBF or 2PBF of any design is built. It must miss
-// none of them.
 extern const FuzzTarget kProteusBuildTarget;
-// Keys, of which a Proteus is built with the design that it chooses for sample
-// queries, which takes much longer.
 extern const FuzzTarget kDesignTarget;
 
 // ---- Text ----
 
-// A samples file: the queries that are read are saved, and read again
-// unchanged.
+// A samples file: what is read is saved, and read again unchanged.
 extern const FuzzTarget kSamplesTarget;
 // A filter policy, or a table factory, in the form of an option: a valid one is
 // written, and made again unchanged; an invalid one is InvalidArgument.

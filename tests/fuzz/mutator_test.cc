@@ -12,8 +12,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A substitute for the engine, which knows nothing of the bytes that it changes
-// but the words of a dictionary.
+// A substitute for the engine, which knows only the words of a dictionary.
 struct Engine {
   Dice random{99};
   std::vector<std::string> words;

@@ -82,8 +82,7 @@ bool AddSmall(const std::string& block, const Keys& keys,
   return true;
 }
 
-// Filters of printed numbers that are large enough to store alphabets, up to
-// eight of them.
+// Filters of printed numbers that have room for up to eight alphabets.
 std::vector<std::string> SeedsOfAlphabets() {
   constexpr double kBitsPerKey = 400;
   Keys numbers;

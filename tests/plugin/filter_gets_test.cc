@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Statistics of Get and MultiGet by column family and level, and of the
-//  filters that were built; and facts about filters in the table properties of
-//  SST files.
+//  Statistics of Get and MultiGet by column family and level, and of filters
+//  that were built; and facts about filters in the properties of SST files.
 
 #include <chrono>
 #include <random>
@@ -292,8 +291,7 @@ TEST_F(FilterGetsTest, ColumnFamiliesAndReopening) {
   EXPECT_EQ((Numbers{0, 1, 0, 0}), AllGets());
 }
 
-// Nothing is lost. Counts of Gets are there at once, while threads run and when
-// they have ended.
+// Counts of Gets are there at once, while threads run and when they have ended.
 TEST_F(FilterGetsTest, Threads) {
   constexpr uint64_t kThreads = 8;
   constexpr uint64_t kRounds = 500;

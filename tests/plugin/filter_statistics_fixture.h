@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A DB for tests of filter statistics, whose seeks have known outcomes: the
-//  oracle of the benchmarks knows the keys of a file exactly, and kBlind only
-//  the smallest and the largest.
+//  A DB whose seeks have known outcomes: the oracle of the benchmarks knows the
+//  keys of a file exactly, and kBlind only the smallest and the largest.
 
 #pragma once
 
@@ -12,8 +11,7 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// A filter without suffixes of keys that are 10 apart: whatever is among them
-// may be one of them.
+// Without suffixes, whatever lies among keys 10 apart may be one of them.
 constexpr char kBlind[] = "surf:0:0";
 
 inline std::string Key(int i) { return Digits(static_cast<uint64_t>(i), 4); }

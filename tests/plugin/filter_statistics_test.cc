@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  How the outcomes of seeks are counted, and when iterators hand the counts
-//  over; statistics of files that come and go, of several DBs and column
-//  families, of filters that are not used, and of samples; and the line in the
-//  log.
+//  How the outcomes of seeks are counted, and when iterators hand them over;
+//  statistics of files that come and go, of several DBs and column families, of
+//  filters that are not used, and of samples; and the line in the log.
 
 #include <unistd.h>
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Policies and options of refreshes, as they are set in code, in texts and in
-//  the OPTIONS files of docs/examples, also where a locale writes fractions
-//  with a comma, as in many JVMs.
+//  Policies and options of refreshes, set in code, in texts and in the OPTIONS
+//  files of docs/examples; and where fractions have a comma, as in many JVMs.
 
 #include <clocale>
 #include <cmath>
@@ -407,8 +406,7 @@ TEST_F(OptionsFileTest, ThoseOfDbBench) {
 
 // ---- The page of all options ----
 
-// The section with this heading has a row for each option in a text of options,
-// and no other row.
+// The section with this heading has a row for each of these options, no other.
 void ExpectOptions(const std::string& heading, const std::string& options) {
   SCOPED_TRACE(heading);
   const std::string page = ContentsOf(PROTEAN_SOURCE_DIR "/docs/options.md");

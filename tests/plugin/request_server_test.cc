@@ -39,8 +39,7 @@ class LastAtExit {
 };
 [[gnu::init_priority(101)]] LastAtExit last_at_exit;
 
-// Ends the process with code 0 while tables are being built, and with another
-// one if the DB does not work.
+// Ends the process while tables are being built, with code 0 if the DB works.
 [[noreturn]] void ExitInTheMiddle(const std::string& policy) {
   Options options;
   options.create_if_missing = true;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A program without any reference to Protean, which is compiled with RocksDB's
-//  public headers only.
+//  A program without Protean, compiled with RocksDB's public headers only.
 //
 //      options_program DB [OPTIONS_FILE]
 //      options_program DB gets

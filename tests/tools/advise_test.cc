@@ -107,8 +107,7 @@ class AdviseTest : public OwnDBTest {
     LastIn(lower, target);
   }
 
-  // Makes the reads; returns the average number of data blocks that a read asks
-  // for.
+  // Makes the reads; returns how many data blocks one asks for on average.
   using MakeRead = std::function<void(Random64* random)>;
   double BlocksPerRead(uint64_t seed, int reads, const MakeRead& make) {
     Random64 random(seed);
@@ -281,8 +280,7 @@ class FollowingAdviceTest : public AdviseTest {
 
 }  // namespace
 
-// A DB reads as many blocks as predicted: as it is, under the recommended
-// policy, and under others.
+// A DB reads as many blocks as predicted: as it is, and under other policies.
 TEST_F(AdviseTest, MixedReads) {
   const Keys keys = RandomNumbers(3, 50000);
   const auto make = [&](Random64* r) {
@@ -346,8 +344,7 @@ TEST_F(FollowingAdviceTest, OfEachPolicy) {
   }
 }
 
-// RocksDB itself has made the tree, the same in each run: each compaction ends
-// before the next keys come.
+// RocksDB makes the tree itself: a compaction ends before the next keys come.
 TEST_F(FollowingAdviceTest, OfAnotherTree) {
   const Keys keys = TextKeys(60000);
   UseTable("table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10}");
@@ -545,8 +542,7 @@ TEST_F(AdviseTest, Limits) {
     EXPECT_NEAR(
         NumberIn(row, "build_cpu_seconds"),
         NumberIn(row, "build_ns_per_key") * 1e-9 * NumberIn(row, "keys"), 1e-6);
-    // At least a byte for each key of the largest file, and no file of this
-    // size needs more than this.
+    // At least a byte for each key of the largest file; no file needs 8 MB.
     EXPECT_GT(row["build_memory_bytes"].get<uint64_t>(), keys.size() / 4);
     EXPECT_LT(row["build_memory_bytes"].get<uint64_t>(), 8u << 20);
   }

@@ -248,8 +248,7 @@ class LiveTest : public ToolDBTest {
         socket_);
     EXPECT_OK(refresher_->socket_status());
   }
-  // Serves, calls `act` as soon as a refresh that takes long has begun, and
-  // returns how the refresh ends.
+  // Serves, calls `act` once a slow refresh has begun, and returns its end.
   ToolRun RefreshUntil(const std::function<void()>& act) {
     FillForOthers();
     std::atomic<bool> began{false};
@@ -380,8 +379,7 @@ TEST_F(LiveTest, RefresherThatEnds) {
   EndServing();
 }
 
-// RocksDB, its copies of a DB, and instances that follow it leave the socket
-// alone.
+// As do its copies of a DB, and instances that follow it.
 TEST_F(LiveTest, RocksDBLeavesTheSocketAlone) {
   Fill();
   Env* const env = options_.env;

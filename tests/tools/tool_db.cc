@@ -83,8 +83,7 @@ static std::string NewFolder() {
 ToolDBTest::ToolDBTest() : path_(NewFolder()) {
   options_.create_if_missing = true;
   options_.create_missing_column_families = true;
-  // Clearing the 70 MB that RocksDB reserves for each log takes longer than
-  // the rest of most tests.
+  // See NewDBOptions.
   options_.allow_fallocate = false;
   AddFamily(kDefaultColumnFamilyName,
             "table_factory={id=ProteanTable;filter_policy={id=protean."

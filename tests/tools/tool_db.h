@@ -30,8 +30,7 @@ struct ToolRun {
   std::map<std::string, Json> FileRows() const;
   // Checks that the command has found nothing wrong. Returns this.
   const ToolRun& ExpectFine() const;
-  // Checks that the command failed, with one line on stderr that has these
-  // words.
+  // Checks that the command failed with one line on stderr, with these words.
   void ExpectRefused(const Keys& words) const;
 };
 
@@ -79,12 +78,10 @@ class ToolDBTest : public testing::Test {
   // Writes a third of the keys to level 0, or the others to level 3.
   void WriteRun(ColumnFamilyHandle* handle, bool upper);
 
-  // Writes a third of the keys to level 0, the others to level 3, and closes
-  // the DB.
+  // Writes both runs, and closes the DB.
   void Fill();
 
-  // Fills the DB, the first column family with filters of SuRF-Base. New files
-  // of it get filters of Proteus.
+  // With filters of SuRF-Base in the first family, whose new files get Proteus.
   void FillWithSurfBase();
   // Queries right above keys, for which SuRF-Base is useless.
   static std::vector<SampleQuery> QueriesAboveKeys();
@@ -100,8 +97,7 @@ class ToolDBTest : public testing::Test {
     return path.substr(path.rfind('/') + 1);
   }
 
-  // Names and contents of the DB's files, except for the lock and logs of what
-  // happened.
+  // Names and contents of the DB's files, but for the lock and info logs.
   std::map<std::string, std::string> Disk() const;
   std::string Manifest() const;
   // The latest OPTIONS file without its version.

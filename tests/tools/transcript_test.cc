@@ -94,8 +94,7 @@ void ReplaceAll(const std::string& from, const std::string& to,
   }
 }
 
-// The words of a line, of which those in "quotes" may have spaces, \n, \t and
-// \xff.
+// The words of a line. Those in "quotes" may have spaces, \n, \t and \xff.
 Words Split(const std::string& line) {
   Words words;
   bool inside = false;

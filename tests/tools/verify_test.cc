@@ -62,9 +62,8 @@ TEST_F(VerifyTest, FixesOnlyWhatIsWrong) {
   const std::vector<std::string> before = Files("surf");
   ASSERT_EQ(2u, before.size());
   const std::string options_before = OptionsOnDisk();
-  // One file gets the filter of another one, which has another key in the
-  // place of one of its own: they differ in the byte of which the filter has a
-  // suffix.
+  // One file gets the filter of another one, of whose keys one differs, in the
+  // byte of which the filter has a suffix.
   const std::string path = before.back();
   Keys keys;
   for (uint64_t i = 0; i < kKeys; i++) {
@@ -175,8 +174,7 @@ TEST_F(VerifyTest, SizesThatCannotBe) {
   ExpectHas(inspect.out, {"the file is damaged"});
 }
 
-// A MANIFEST that was copied too early. The last change has replaced all files
-// of a column family.
+// A MANIFEST copied too early: the last change replaced all files of a family.
 TEST_F(VerifyTest, CutOffManifest) {
   Fill();
   Open();
@@ -413,8 +411,7 @@ class PartitionsTest : public VerifyTest {
           NewTable("ProteanTable", more + "filter_policy=" + policies[i]);
     }
   }
-  // Makes the DB new: two thirds of the keys are in level 3, the others in
-  // level 0.
+  // Makes the DB new, with both runs (WriteRun).
   void Make(const History& history) {
     ASSERT_OK(
         DestroyDB(path_, Options(options_, families_[0].options), families_));
@@ -502,8 +499,7 @@ class PartitionsTest : public VerifyTest {
 
 }  // namespace
 
-// Files of any history are inspected and verified; those that are rewritten
-// have the filters of the options.
+// Files of any history. Those that are rewritten have filters of the options.
 TEST_F(PartitionsTest, InspectVerifyAndRefresh) {
   const std::string samples = path_ + ".today";
   ASSERT_OK(WriteQueryFile(Env::Default(), samples, QueriesAboveKeys()));
@@ -604,8 +600,7 @@ TEST_F(PartitionsTest, Advise) {
 // ---- Damage ----
 
 // Filters, whole and in parts, and directories, under wrong and right checksums
-// of RocksDB. The file's data is intact, so it can be rewritten, also in level
-// 0.
+// of RocksDB. The data is intact, so files can be rewritten, also in level 0.
 TEST_F(PartitionsTest, DamagedFiltersAreFoundAndFixed) {
   for (const History& history : {kHistories[0], kHistories[1]}) {
     ASSERT_NO_FATAL_FAILURE(Make(history));
