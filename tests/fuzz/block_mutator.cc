@@ -2,8 +2,6 @@
 
 //  A structure-aware mutator for inputs that hold a filter block.
 
-#include <iterator>
-
 #include "filter_policy/amq/bloom.h"
 #include "filter_policy/amq/ribbon.h"
 #include "filter_policy/bits/bit_array.h"
@@ -35,11 +33,7 @@ void Resize(std::string* payload, size_t begin, size_t end, uint64_t size) {
 }
 
 void AssignBit(char* words, uint64_t pos, bool one) {
-  if (one) {
-    SetBit(words, pos);
-  } else {
-    ClearBit(words, pos);
-  }
+  one ? SetBit(words, pos) : ClearBit(words, pos);
 }
 
 void ClearTail(char* words, uint64_t size) {
@@ -388,10 +382,9 @@ bool FitProteus(std::string* design, std::string* payload, Dice* random) {
 bool FitPayload(FilterKind kind, std::string* design, std::string* payload,
                 Dice* random) {
   payload->append(kReadPadding, '\0');
-  const bool whole = kind == kSurfKind ? FitSurf(payload, random)
-                     : kind == kProteusKind
-                         ? FitProteus(design, payload, random)
-                         : false;
+  const bool whole =
+      (kind == kSurfKind && FitSurf(payload, random)) ||
+      (kind == kProteusKind && FitProteus(design, payload, random));
   payload->resize(payload->size() - kReadPadding);
   return whole;
 }
@@ -488,9 +481,9 @@ void MutatePieces(const std::vector<BlockPiece>& pieces, std::string* bytes,
                   Dice* random, GenericMutator generic) {
   std::vector<BlockPiece> numbers;
   std::vector<BlockPiece> others;
-  std::partition_copy(pieces.begin(), pieces.end(), std::back_inserter(numbers),
-                      std::back_inserter(others),
-                      [](const BlockPiece& piece) { return piece.IsNumber(); });
+  for (const BlockPiece& piece : pieces) {
+    (piece.IsNumber() ? numbers : others).push_back(piece);
+  }
   if (pieces.empty()) return;
   const bool is_number =
       others.empty() || (!numbers.empty() && random->OneIn(3));

@@ -16,14 +16,10 @@ namespace {
 struct Engine {
   Dice random{99};
   std::vector<std::string> words;
-};
-Engine& TheEngine() {
-  static auto* const engine = new Engine;
-  return *engine;
-}
+} engine;
 
 size_t ChangeAnything(uint8_t* data, size_t size, size_t max_size) {
-  auto& [random, words] = TheEngine();
+  auto& [random, words] = engine;
   std::string bytes(reinterpret_cast<const char*>(data), size);
   for (uint64_t left = 1 + random.Below(3); left > 0 && !bytes.empty();
        left--) {
@@ -131,7 +127,7 @@ TEST_P(MutatorTest, TakesAnythingAndStaysWithinItsSize) {
     for (char& byte : bytes) byte = random.Byte();
     inputs.push_back(bytes);
   }
-  if (GetParam()->words != nullptr) TheEngine().words = GetParam()->words();
+  if (GetParam()->words != nullptr) engine.words = GetParam()->words();
   for (size_t i = 0; i < inputs.size(); i++) {
     std::string input = inputs[i];
     for (uint64_t step = 0; step < 30; step++) {
@@ -142,14 +138,14 @@ TEST_P(MutatorTest, TakesAnythingAndStaysWithinItsSize) {
       GetParam()->run(GuardedBlock(input).slice());
     }
   }
-  TheEngine().words.clear();
+  engine.words.clear();
 }
 
 TEST_P(MutatorTest, IsTheSameForTheSameSeed) {
   for (const std::string& seed : GetParam()->seeds()) {
     std::string mutants[2];
     for (std::string& mutant : mutants) {
-      TheEngine().random = Dice(1);
+      engine.random = Dice(1);
       Dice random(17);
       mutant =
           GetParam()->Mutate(seed, /*max_size=*/4096, &random, ChangeAnything);

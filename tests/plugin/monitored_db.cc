@@ -120,10 +120,7 @@ class MonitoredDB {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    fprintf(stderr, "usage: monitored_db DB FILE SECONDS\n");
-    return 2;
-  }
+  if (argc != 4) return 2;
   using Clock = std::chrono::steady_clock;
   const std::string file = argv[2];
   const auto end = Clock::now() + std::chrono::seconds(atoi(argv[3]));

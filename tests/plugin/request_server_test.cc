@@ -27,15 +27,11 @@ namespace {
 
 // Holds up the end of the process, once told to, when all else has been
 // destroyed: what is constructed first is destroyed last.
-class LastAtExit {
- public:
+struct LastAtExit {
   ~LastAtExit() {
-    if (waits_) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+    if (waits) std::this_thread::sleep_for(std::chrono::milliseconds(300));
   }
-  void Wait() { waits_ = true; }
-
- private:
-  bool waits_ = false;
+  bool waits = false;
 };
 [[gnu::init_priority(101)]] LastAtExit last_at_exit;
 
@@ -67,7 +63,7 @@ class LastAtExit {
   }).detach();
   while (written < 20000 && !failed) std::this_thread::yield();
   if (failed) exit(3);
-  last_at_exit.Wait();
+  last_at_exit.waits = true;
   exit(0);
 }
 

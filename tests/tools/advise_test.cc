@@ -78,7 +78,7 @@ class AdviseTest : public OwnDBTest {
     }
   }
   void OpenWith(const Keys& keys) {
-    Open();
+    OpenNew();
     Write(keys);
   }
   // Rewrites all files, as happens to a DB that runs for a while.
@@ -95,8 +95,7 @@ class AdviseTest : public OwnDBTest {
   }
   void Recreate(const std::string& table, const Keys& keys) {
     UseTable(table);
-    OpenNew();
-    Write(keys);
+    OpenWith(keys);
   }
 
   void Get(const std::string& key) { Has(key); }
@@ -470,8 +469,7 @@ TEST_F(AdviseTest, RelativeSeeds) {
 // suffixes, Gets of absent keys get worse, and that is said.
 TEST_F(AdviseTest, KindsOfReads) {
   const Keys keys = RandomNumbers(8, 20000);
-  UseTable(ProteanTableText("bloomfilter:10"));
-  OpenWith(keys);
+  Recreate(ProteanTableText("bloomfilter:10"), keys);
   Trace(6000, [&](Random64* r) {
     const uint64_t lo = r->Next();
     const uint64_t kind = r->Uniform(4);

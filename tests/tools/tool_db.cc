@@ -127,6 +127,12 @@ void ToolDBTest::Close() {
   db_.reset();
 }
 
+ToolRun ToolDBTest::Run(Keys command, const Keys& more) const {
+  command.insert(command.end(), {"--db=" + path_, "--json"});
+  command.insert(command.end(), more.begin(), more.end());
+  return RunTool(command);
+}
+
 void ToolDBTest::WriteRun(ColumnFamilyHandle* handle, bool upper) {
   for (uint64_t i = 0; i < kKeys; i++) {
     if ((i % 3 == 0) != upper) continue;
@@ -218,10 +224,6 @@ void ToolDBTest::ExpectAllKeys(size_t family) {
     ASSERT_OK(db_->Get(ReadOptions(), handles_[family], KeyOf(i), &value)) << i;
   }
   Close();
-}
-
-std::string ToolDBTest::KeyOf(uint64_t i, uint64_t behind) {
-  return BigEndian(i * 0x10001000100 + behind);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

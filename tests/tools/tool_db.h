@@ -72,8 +72,13 @@ class ToolDBTest : public testing::Test {
   void Open();
   void Close();
 
+  // Runs a command with --json.
+  ToolRun Run(Keys command, const Keys& more = {}) const;
+
   // The key with number i, or the string `behind` places behind it.
-  static std::string KeyOf(uint64_t i, uint64_t behind = 0);
+  static std::string KeyOf(uint64_t i, uint64_t behind = 0) {
+    return BigEndian(i * 0x10001000100 + behind);
+  }
 
   // Writes a third of the keys to level 0, or the others to level 3.
   void WriteRun(ColumnFamilyHandle* handle, bool upper);

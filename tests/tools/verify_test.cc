@@ -22,11 +22,7 @@ namespace {
 
 class VerifyTest : public ToolDBTest {
  protected:
-  ToolRun Run(const std::string& command, Keys more = {}) {
-    more.insert(more.begin(), {command, "--db=" + path_, "--json"});
-    return RunTool(more);
-  }
-  ToolRun Verify(const Keys& more = {}) { return Run("verify", more); }
+  ToolRun Verify(const Keys& more = {}) { return Run({"verify"}, more); }
   // The row of an SST file outside of a DB.
   static Json VerifyFile(const std::string& path, int code) {
     const ToolRun run = RunTool({"verify", path, "--json"});
@@ -249,7 +245,7 @@ class InterveningFileSystem : public FileSystemWrapper {
  public:
   using FileSystemWrapper::FileSystemWrapper;
 
-  static std::function<void()> intervene;
+  static inline std::function<void()> intervene;
 
   static const char* kClassName() { return "InterveningFileSystem"; }
   const char* Name() const override { return kClassName(); }
@@ -267,8 +263,6 @@ class InterveningFileSystem : public FileSystemWrapper {
  private:
   std::once_flag once_;
 };
-
-std::function<void()> InterveningFileSystem::intervene;
 
 // What compaction has taken away is read where it is now.
 TEST_F(VerifyTest, SuccessorsOfFilesThatAreGone) {
@@ -432,7 +426,7 @@ class PartitionsTest : public VerifyTest {
   // Whether each file of a column family has its filter in parts, by level.
   std::map<int, bool> PartedLevels(const std::string& family) {
     const ToolRun run =
-        Run("inspect", {"--column_family=" + family}).ExpectFine();
+        Run({"inspect"}, {"--column_family=" + family}).ExpectFine();
     std::map<int, bool> levels;
     for (const Json& row : run.Rows()) {
       EXPECT_EQ("", row["unfiltered"]) << row;
@@ -449,7 +443,7 @@ class PartitionsTest : public VerifyTest {
     return levels;
   }
   void ExpectVerified() {
-    const ToolRun run = Run("verify").ExpectFine();
+    const ToolRun run = Run({"verify"}).ExpectFine();
     EXPECT_EQ(6u, run.Rows().size());
     for (const Json& row : run.Rows()) {
       EXPECT_EQ("ok", row["status"]) << row;
@@ -484,7 +478,7 @@ class PartitionsTest : public VerifyTest {
   // rightly of a whole one, and the data is still read.
   void ExpectFound(const std::string& path, bool whole) {
     const Json row = ExpectOnly(Verify(), path, "damaged filter");
-    const ToolRun inspect = Run("inspect");
+    const ToolRun inspect = Run({"inspect"});
     EXPECT_EQ(kFoundSomething, inspect.code) << inspect.out;
     for (auto& [file, inspected] : inspect.FileRows()) {
       EXPECT_EQ(file == NameOf(path), inspected["column_family"] != "bloom" &&
@@ -524,8 +518,8 @@ TEST_F(PartitionsTest, InspectVerifyAndRefresh) {
 
     // Parts this small are not always better than a whole filter before.
     const ToolRun run =
-        Run("refresh", {"--column_family=default", "--samples=" + samples,
-                        "--all", "--min_gain=0.001"})
+        Run({"refresh"}, {"--column_family=default", "--samples=" + samples,
+                          "--all", "--min_gain=0.001"})
             .ExpectFine();
     EXPECT_EQ(2u, run.FileRows().size()) << run.out;
     for (const auto& [file, row] : run.FileRows()) {
@@ -539,7 +533,7 @@ TEST_F(PartitionsTest, InspectVerifyAndRefresh) {
     ExpectAllKeys(0);
     // Nothing is left to gain.
     for (const auto& [file, row] :
-         Run("refresh", {"--column_family=default"}).FileRows()) {
+         Run({"refresh"}, {"--column_family=default"}).FileRows()) {
       EXPECT_EQ("too little gain", row["outcome"]) << row;
     }
   }
@@ -567,7 +561,7 @@ TEST_F(PartitionsTest, Advise) {
       const Keys reads = {"--queries=" + queries, "--column_family=" + family,
                           "--policies=surf:0:8,proteus:12"};
       const auto before = Disk();
-      const ToolRun run = Run("advise", reads).ExpectFine();
+      const ToolRun run = Run({"advise"}, reads).ExpectFine();
       EXPECT_EQ(before, Disk());
       size_t policies = 0;
       for (const Json& row : run.Rows()) {
@@ -621,7 +615,7 @@ TEST_F(PartitionsTest, DamagedFiltersAreFoundAndFixed) {
                   (*bytes)[directory ? 9 : bytes->size() / 2] ^= 0x10;
                 }));
             ExpectFound(path, /*whole=*/!history.lower);
-            Run("verify", {"--fix"}).ExpectFine();
+            Run({"verify"}, {"--fix"}).ExpectFine();
             ExpectVerified();
             EXPECT_EQ(parted, PartedLevels(name));
             ExpectAllKeys(family);
