@@ -253,14 +253,10 @@ inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
                                      const ProteusDesign& design,
                                      double bits_per_key,
                                      const FilterSalt& salt = {}) {
-  ProteusSettings settings;
-  settings.bits_per_key = bits_per_key;
-  settings.forced = design;
-  return BuildProteusBlock(keys, settings, {}, salt);
+  return BuildPartedProteus(keys, /*part_keys=*/0, design, bits_per_key, salt);
 }
 
-// A design of a trie (or none, for 0) and, after it, a set (or none). The
-// trie's leading zeros vary with the lengths.
+// A trie (or none, for 0) and a set (or none). The trie's leading zeros vary.
 inline ProteusDesign TrieAndSet(uint32_t trie_bits, uint32_t prefix_bits,
                                 AmqKind amq = kBloomAmq, uint32_t stride = 0) {
   const uint32_t lead = (3 * trie_bits + prefix_bits) % 8;

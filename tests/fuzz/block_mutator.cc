@@ -122,8 +122,7 @@ class TrieRepair {
     return true;
   }
 
-  // Repairs which edges lead to nodes, and the index, which counts the edges
-  // and those that do before each group of nodes.
+  // Repairs which edges lead to nodes, and the index, which counts both.
   bool FitIndex(const Section& section) {
     const FstSectionHeader& fields = section.fields;
     const FstSectionLayout& layout = section.layout;

@@ -64,8 +64,7 @@ INSTANTIATE_TEST_SUITE_P(All, BlockMutatorTest,
                                          &kEnvelopeTarget),
                          [](const auto& test) { return test.param->name; });
 
-// The purpose of the mutators: most blocks still open after one or more
-// mutations. Compared with mutations by the engine.
+// Most blocks still open after mutations. Compared with those by the engine.
 TEST_P(BlockMutatorTest, MostMutantsOpen) {
   const bool envelope = GetParam() == &kEnvelopeTarget;
   const std::vector<std::string> seeds = GetParam()->seeds();

@@ -534,8 +534,7 @@ TEST_F(FilterPropertiesTest, TellsOnWhatADesignRests) {
   EXPECT_NE("", taught.design);
 }
 
-// Each file has its own properties, in whatever way it is created and whatever
-// other threads write at the same time.
+// In whatever way it is created, and whatever other threads write meanwhile.
 TEST_F(FilterPropertiesTest, EachFileHasItsOwn) {
   SetPolicy("{id=protean.Proteus;level_bits=kEqual}");
   options_.target_file_size_base = 40 << 10;

@@ -44,9 +44,9 @@ std::string Key(int i) {
 ColumnFamilyOptions FamilyOptions(const std::string& policy) {
   ColumnFamilyOptions options;
   Require(GetColumnFamilyOptionsFromString(
-      ConfigOptions(), ColumnFamilyOptions(),
-      "disable_auto_compactions=true;table_factory={id=ProteanTable;"
-      "filter_policy=" +
+      ConfigOptions(), options,
+      "disable_auto_compactions=true;"
+      "table_factory={id=ProteanTable;filter_policy=" +
           policy + "}",
       &options));
   return options;

@@ -187,13 +187,10 @@ class LocaleTest : public OwnDBTest {
   }
 };
 
-TEST_F(LocaleTest, DecimalText) {
+TEST_F(LocaleTest, DecimalsArePrintedAndParsed) {
   EXPECT_EQ("12.50", DecimalText(12.5, 2));
   EXPECT_EQ("0", DecimalText(0.25, 0));
   EXPECT_EQ("1000000.0", DecimalText(1e6, 1));
-}
-
-TEST_F(LocaleTest, ParseDecimal) {
   for (const char* text : {"0", "12", "10.5", "10.", ".5", "00.50"}) {
     double number = -1;
     EXPECT_TRUE(ParseDecimal(text, &number)) << text;

@@ -37,8 +37,7 @@ struct LastAtExit {
 
 // Ends the process while tables are being built, with code 0 if the DB works.
 [[noreturn]] void ExitInTheMiddle(const std::string& policy) {
-  Options options;
-  options.create_if_missing = true;
+  Options options = NewDBOptions();
   options.write_buffer_size = 32 << 10;
   options.target_file_size_base = 32 << 10;
   options.max_bytes_for_level_base = 128 << 10;
@@ -428,8 +427,7 @@ static RefreshOptions Parsed(const std::string& text) {
   return options;
 }
 
-// What a refresh that is asked for may do: of two limits, the stricter one, and
-// of two sets of files, those in both.
+// A refresh gets the stricter one of two limits, and the files in both sets.
 TEST(RequestLimitsTest, TheStricterLimitCounts) {
   struct Case {
     const char* own;    // options that the application has set

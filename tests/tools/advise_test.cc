@@ -162,8 +162,7 @@ class AdviseTest : public OwnDBTest {
   const std::string other_ = path_ + ".other";
 };
 
-// Following the commands of an advice, and nothing else, gives what it
-// promises: for each kind of read, and each level.
+// Following an advice gives what it promises, for each kind of read and level.
 class FollowingAdviceTest : public AdviseTest {
  protected:
   using Kinds = std::map<std::string, MakeRead>;
@@ -331,8 +330,7 @@ TEST_F(FollowingAdviceTest, OfEachPolicy) {
            {"{id=BlockBasedTable;filter_policy=bloomfilter:10}", "surf:4:4"},
            {"{id=ProteanTable;filter_policy=surf:0:0}",
             "{id=protean.Proteus;bits_per_key=12;level_bits=kEqual}"},
-           // Filters in parts that are larger than the block cache: both
-           // before, when they are RocksDB's, and after.
+           // Filters in parts, larger than the block cache, before and after.
            {"{id=BlockBasedTable;filter_policy=bloomfilter:10;"
             "partition_filters=true;index_type=kTwoLevelIndexSearch;"
             "cache_index_and_filter_blocks=true}",
@@ -426,8 +424,7 @@ TEST_F(AdviseTest, InterruptEndsIt) {
   }
 }
 
-// Without --trace and --queries, the saved samples of the DB are used, and the
-// recommended options keep their file.
+// Without other reads, the DB's samples are used, and options keep their file.
 TEST_F(AdviseTest, OwnSamples) {
   UseTable(
       ProteanTableText("{id=protean.Proteus;bits_per_key=10;sample_every=1;"
@@ -709,8 +706,7 @@ TEST_F(AdviseTest, Trace) {
   EXPECT_EQ(kCouldNot, Advise({"--column_family=other"}).code);
 }
 
-// The process that wrote the trace may have died at any moment, even at the end
-// of a record. The reads until then are used.
+// The writing process may die at any moment, even at the end of a record.
 TEST_F(AdviseTest, TraceThatWasCutOff) {
   constexpr uint64_t kReads = 100;
   OpenWith({"a", "b", "c"});

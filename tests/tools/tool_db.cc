@@ -86,10 +86,9 @@ ToolDBTest::ToolDBTest() : path_(NewFolder()) {
   // See NewDBOptions.
   options_.allow_fallocate = false;
   AddFamily(kDefaultColumnFamilyName,
-            "table_factory={id=ProteanTable;filter_policy={id=protean."
-            "Proteus;samples_file=" +
-                path_ + ".samples}}");
-  AddFamily("surf", "table_factory={id=ProteanTable;filter_policy=surf:0:8}");
+            ProteanTableText("{id=protean.Proteus;samples_file=" + path_ +
+                             ".samples}"));
+  AddFamily("surf", ProteanTableText("surf:0:8"));
   AddFamily("bloom",
             "table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10}");
   EXPECT_OK(DestroyDB(path_, Options()));

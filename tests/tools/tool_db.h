@@ -40,8 +40,7 @@ ToolRun RunTool(const Keys& arguments);
 // progress is shown. The output to stdout is dropped.
 ToolRun RunToolOnTerminal(const Keys& arguments);
 
-// Sends a signal, such as that of Ctrl-C, to this process as soon as the
-// command that runs in it catches that signal.
+// Sends a signal to this process once the command that runs in it catches it.
 class SignalWhenCaught {
  public:
   explicit SignalWhenCaught(int signal)

@@ -125,8 +125,7 @@ Words Split(const std::string& line) {
   return words;
 }
 
-// Runs a program of RocksDB alone. Returns what it prints to stdout, and its
-// exit code in brackets if that is not 0.
+// What a program of RocksDB alone prints, and its exit code if that is not 0.
 std::string RunStock(const Words& program) {
   std::string command;
   for (const std::string& word : program) command += "'" + word + "' ";

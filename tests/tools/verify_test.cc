@@ -345,8 +345,7 @@ TEST_F(VerifyTest, UnknownComparator) {
   VerifyFile(Files("odd")[0], kFine);
 }
 
-// Keys with timestamps, in a file alone and in a column family which strips the
-// timestamps from the keys in its files.
+// In a file alone, and in a column family which strips them in its files.
 TEST_F(VerifyTest, Timestamps) {
   AddFamily("stripped",
             "table_factory={id=ProteanTable;filter_policy=surf:0:8}");
@@ -376,8 +375,7 @@ TEST_F(VerifyTest, Timestamps) {
 
 // ---- Filters in parts ----
 
-// Whether the files of the lower level have filters in parts, then those of the
-// upper level, and then the options of the DB.
+// Whether files of level 3 and of level 0, and the options, have parts.
 struct History {
   const char* name;
   bool lower;
