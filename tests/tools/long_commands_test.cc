@@ -373,7 +373,7 @@ TEST_F(LiveTest, RefresherThatEnds) {
   EndServing();
 }
 
-// As do its copies of a DB, and instances that follow it.
+// Copies of the DB, and instances that follow it, leave the socket alone, too.
 TEST_F(LiveTest, RocksDBLeavesTheSocketAlone) {
   Fill();
   Env* const env = options_.env;
