@@ -24,7 +24,7 @@ target_compile_options(sanitized_corpus_test PRIVATE "$<$<CONFIG:Release>:-O1>"
   -fsanitize=address,undefined,float-cast-overflow
   -fno-sanitize-recover=all -fno-sanitize=vptr -fno-omit-frame-pointer -Wno-error)
 target_link_options(sanitized_corpus_test PRIVATE -fsanitize=address,undefined,float-cast-overflow)
-target_link_libraries(sanitized_corpus_test PRIVATE test_common fixed_salt)
+target_link_libraries(sanitized_corpus_test PRIVATE test_common test_setup)
 add_test(NAME sanitized_corpus_test COMMAND sanitized_corpus_test)
 # Leaks are looked for by scripts/check.sh sanitize: LeakSanitizer needs ptrace, which not every container permits.
 set_tests_properties(sanitized_corpus_test PROPERTIES ENVIRONMENT

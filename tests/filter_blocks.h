@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  Filter blocks for tests: built by a policy or from a trie of any encoding,
-//  and damaged. Tests need not include what this header includes.
+//  damaged, and examined. Tests need not include what this header includes.
 
 #pragma once
 
@@ -34,8 +34,7 @@ constexpr size_t kSaltOffset = 24;
 constexpr size_t kKeyLengthsOffset = 40;
 constexpr size_t kNumPartsOffset = 44;
 
-// Whether `block` answers correctly about the first of these ascending keys
-// that is at or above `target`.
+// Whether `block` is right about the first of these sorted keys from `target`.
 template <typename SortedKeys>
 bool LowerBoundHolds(const FilterBlock& block, const SortedKeys& keys,
                      const std::string& target) {
@@ -131,36 +130,6 @@ inline std::string BuildBlock(const Keys& keys, const FilterPolicy& policy,
   return Finish(builder.get());
 }
 
-// Completes the block of the added keys, of which the parts begin with
-// `salt`; returns false if a filter cannot hold them.
-inline bool FinishBlock(FilterKind kind, RangeFilterBuilder* builder,
-                        const FilterSalt& salt, uint32_t key_lengths,
-                        std::string* block) {
-  FilterBlockHeader header;
-  header.kind = kind;
-  header.num_keys = builder->num_keys();
-  header.smallest = builder->first_key();
-  header.largest = builder->last_key();
-  header.key_lengths = key_lengths;
-  header.salt = salt;
-  std::vector<PlannedPart> plan;
-  if (!builder->Finish(KeysEnd(), &plan).ok()) return false;
-  // A block of no keys has no parts.
-  if (header.num_keys == 0) plan.clear();
-  FilterBlockWriter writer;
-  for (size_t i = 0; i < plan.size(); i++) {
-    char* const payload = writer.AddPart(plan[i].num_keys, plan[i].begin,
-                                         plan[i].design, plan[i].payload_size);
-    builder->Write(i, payload);
-    if (plan[i].second_size > 0) {
-      builder->WriteSecond(i, writer.AddSecondUnit(plan[i].second_size));
-    }
-  }
-  block->assign(writer.Size(header), '\0');
-  writer.Write(header, block->data());
-  return true;
-}
-
 inline KeyStore Stored(const std::vector<std::string>& keys) {
   KeyStore store;
   for (const std::string& key : keys) store.Append(key);
@@ -176,31 +145,36 @@ inline uint32_t KeyLengths(const std::vector<std::string>& keys) {
   return lengths;
 }
 
-// The block of a SuRF with these options, which a policy might never choose;
-// empty if there can be none.
-inline std::string BuildSurfBlock(const std::vector<std::string>& keys,
-                                  const SurfSuffix& suffix,
-                                  const FstOptions& options,
-                                  const FilterSalt& salt = {}) {
-  SurfBuilder builder(suffix, options, {salt, 0});
-  for (const std::string& key : keys) builder.AddKey(key);
-  std::string block;
-  FinishBlock(kSurfKind, &builder, salt, 0, &block);
+// The header of a block of these keys, but for their number.
+inline FilterBlockHeader HeaderOf(FilterKind kind,
+                                  const std::vector<std::string>& keys,
+                                  const FilterSalt& salt, bool in_parts) {
+  FilterBlockHeader header;
+  header.kind = kind;
+  if (!keys.empty()) {
+    header.smallest = keys.front();
+    header.largest = keys.back();
+  }
+  if (in_parts) header.key_lengths = KeyLengths(keys);
+  header.salt = salt;
+  return header;
+}
+
+inline std::string Written(const FilterBlockHeader& header,
+                           FilterBlockWriter* writer) {
+  std::string block(writer->Size(header), '\0');
+  writer->Write(header, block.data());
   return block;
 }
 
-// The block of a SuRF in parts of `part_keys` keys; empty if there can be none.
+// The block of a SuRF with these options, which a policy might never choose, in
+// parts of `part_keys` keys unless that is 0; empty if there can be none.
 inline std::string BuildPartedSurf(const std::vector<std::string>& keys,
                                    size_t part_keys, const SurfSuffix& suffix,
                                    const FstOptions& options,
                                    const FilterSalt& salt = {}) {
-  FilterBlockHeader header;
-  header.kind = kSurfKind;
-  header.num_keys = keys.size();
-  header.smallest = keys.front();
-  header.largest = keys.back();
-  header.key_lengths = KeyLengths(keys);
-  header.salt = salt;
+  FilterBlockHeader header = HeaderOf(kSurfKind, keys, salt, part_keys > 0);
+  if (part_keys == 0) part_keys = keys.size();
   FilterBlockWriter writer;
   std::string begin;
   for (size_t first = 0; first < keys.size(); first += part_keys) {
@@ -213,15 +187,19 @@ inline std::string BuildPartedSurf(const std::vector<std::string>& keys,
     if (!builder.Finish(KeysEnd(), &plan).ok()) return "";
     builder.Write(0, writer.AddPart(plan[0].num_keys, begin, plan[0].design,
                                     plan[0].payload_size));
+    header.num_keys += builder.num_keys();
   }
-  std::string block(writer.Size(header), '\0');
-  writer.Write(header, block.data());
-  return block;
+  return Written(header, &writer);
+}
+inline std::string BuildSurfBlock(const std::vector<std::string>& keys,
+                                  const SurfSuffix& suffix,
+                                  const FstOptions& options,
+                                  const FilterSalt& salt = {}) {
+  return BuildPartedSurf(keys, /*part_keys=*/0, suffix, options, salt);
 }
 
 // The block of a Proteus, 1PBF or 2PBF, in parts of about `part_bytes` bytes
-// unless that is 0; empty if there can be none. Stores the builder's report,
-// unless `report` is nullptr.
+// unless that is 0; empty if there can be none. May store the builder's report.
 inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
                                      const ProteusSettings& settings,
                                      std::vector<SampleQuery> samples = {},
@@ -235,11 +213,22 @@ inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
       },
       {salt, part_bytes});
   for (const std::string& key : keys) builder.AddKey(key);
-  std::string block;
-  FinishBlock(kProteusKind, &builder, salt,
-              part_bytes == 0 ? 0 : KeyLengths(keys), &block);
+  std::vector<PlannedPart> plan;
+  if (!builder.Finish(KeysEnd(), &plan).ok()) return "";
+  // A block of no keys has no parts.
+  if (keys.empty()) plan.clear();
+  FilterBlockWriter writer;
+  for (size_t i = 0; i < plan.size(); i++) {
+    builder.Write(i, writer.AddPart(plan[i].num_keys, plan[i].begin,
+                                    plan[i].design, plan[i].payload_size));
+    if (plan[i].second_size > 0) {
+      builder.WriteSecond(i, writer.AddSecondUnit(plan[i].second_size));
+    }
+  }
   if (report != nullptr) *report = builder.Report();
-  return block;
+  FilterBlockHeader header = HeaderOf(kProteusKind, keys, salt, part_bytes > 0);
+  header.num_keys = builder.num_keys();
+  return Written(header, &writer);
 }
 
 // The block of a Proteus of this design in parts of about `part_keys` keys, in
@@ -264,14 +253,10 @@ inline std::string BuildProteusBlock(const std::vector<std::string>& keys,
                                      const ProteusDesign& design,
                                      double bits_per_key,
                                      const FilterSalt& salt = {}) {
-  ProteusSettings settings;
-  settings.bits_per_key = bits_per_key;
-  settings.forced = design;
-  return BuildProteusBlock(keys, settings, {}, salt);
+  return BuildPartedProteus(keys, /*part_keys=*/0, design, bits_per_key, salt);
 }
 
-// A design of a trie (or none, for 0) and, after it, a set (or none). The
-// trie's leading zeros vary with the lengths.
+// A trie (or none, for 0) and a set (or none). The trie's leading zeros vary.
 inline ProteusDesign TrieAndSet(uint32_t trie_bits, uint32_t prefix_bits,
                                 AmqKind amq = kBloomAmq, uint32_t stride = 0) {
   const uint32_t lead = (3 * trie_bits + prefix_bits) % 8;
@@ -294,8 +279,7 @@ inline ProteusDesign TwoSets(uint32_t first_bits, uint32_t prefix_bits,
           amq};
 }
 
-// A design with a set of whole keys before its layers. If `alone`, points ask
-// that set and no other layer.
+// With a set of whole keys first, the only one that points ask if `alone`.
 inline ProteusDesign WithKeys(ProteusDesign design, double share,
                               bool alone = false) {
   design.AddKeys(design.num_sets() == 0 ? 0 : share);
@@ -308,8 +292,7 @@ inline std::string WithBitFlipped(std::string bytes, size_t bit) {
   return bytes;
 }
 
-// A damaged block whose checksums are right, so that only the checks of what it
-// says are left.
+// So that only the checks of what a damaged block says are left.
 inline std::string WithRightChecksums(std::string block) {
   if (block.size() < FilterDirectory::kFixedSize) return block;
   const uint64_t size = std::min<uint64_t>(
@@ -338,5 +321,24 @@ inline std::string WithRightChecksums(std::string block) {
 inline size_t PayloadOffset(const std::string& block) {
   return DecodeFixed32(&block[kDirectorySizeOffset]);
 }
+
+// What an opened block promises whatever its bytes are, in block_contracts.cc:
+// damage that passes the checks of Open may cost answers, but not this.
+struct BlockExam {
+  // The first promise that the block has broken, in words; nullptr if none.
+  const char* broken = nullptr;
+  // A hash of all answers. The same bytes give the same one wherever they are.
+  uint64_t answers = 0;
+};
+
+// Asks `block` all kinds of questions about the strings, one by one and in
+// batches, and about the ranges from each string to every `range_step`th one
+// (to the next one only if the block is refused).
+// With the block's contents, also opens its parts one by one: those that cannot
+// be opened let all queries through, which does not keep others from filtering.
+// REQUIRES: strings is not empty
+BlockExam Examine(const FilterBlock& block,
+                  const std::vector<std::string>& strings,
+                  size_t range_step = 1, const Slice* contents = nullptr);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Bytes that end where the readable memory ends: a read beyond them crashes,
-//  with a sanitizer or without one.
+//  Bytes that end where readable memory does: a read beyond them crashes.
 
 #pragma once
 
@@ -90,9 +89,8 @@ class GuardedMemory {
   char* begin_;
 };
 
-// A copy of bytes that ends where readable memory does. With a misalignment, it
-// begins that number of bytes past a multiple of 8, and may end up to 7 bytes
-// earlier.
+// A copy of bytes that ends where readable memory does, or up to 7 bytes
+// earlier if it is misaligned (PlaceAtEnd).
 class GuardedBlock {
  public:
   explicit GuardedBlock(const Slice& bytes)

@@ -28,12 +28,10 @@ struct KeyFamily {
 // 0xff, one key, the empty key.
 std::vector<KeyFamily> KeyFamilies(size_t size, uint32_t seed);
 
-// The number as a key of 8 bytes, big endian, so that keys are ordered as
-// numbers.
+// The number as a key of 8 bytes: keys are ordered as numbers.
 std::string BigEndian(uint64_t number);
 
-// Strings close to `key`: itself, its prefixes, its extensions, and its
-// neighbors in the last byte.
+// `key`, prefixes and extensions of it, and its neighbors in the last byte.
 std::vector<std::string> Around(const std::string& key);
 
 // All strings over an alphabet up to a length.
@@ -44,8 +42,7 @@ std::vector<std::string> StringsOver(const std::string& alphabet,
 std::string RandomString(Random* rnd, const std::string& alphabet,
                          size_t max_length);
 
-// The payload that the builder writes for the keys added, and the zero bytes
-// that must follow it.
+// The payload of the keys added, and the zero bytes that must follow it.
 std::string FinishPayload(RangeFilterBuilder* builder);
 
 // The bytes in printable form.
@@ -54,8 +51,7 @@ inline std::string Hex(const Slice& s) { return s.ToString(/*hex=*/true); }
 // Sorts and removes duplicates.
 void SortUnique(std::vector<std::string>* keys);
 
-// What `make` makes of 0, 1, up to `count` - 1, in order and without
-// duplicates.
+// What `make` makes of 0 to `count` - 1, in order and without duplicates.
 template <typename Make>
 Keys MakeKeys(size_t count, const Make& make) {
   Keys keys;

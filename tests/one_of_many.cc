@@ -2,9 +2,7 @@
 
 //  The main function of a program that has the tests of many files, such as
 //  table_tests. Called by the name of one of them, such as count_test, it runs
-//  the tests of that file; called by its own name, it runs all. Classes outside
-//  of unnamed namespaces have names that no other test has
-//  (scripts/lint.sh).
+//  the tests of that file; called by its own name, it runs all.
 
 #include <gtest/gtest.h>
 
@@ -14,39 +12,33 @@
 
 namespace {
 
-// Patterns of googletest's filter for the tests of a file, and for all others.
-struct Patterns {
-  std::string of_file;
-  std::string others;
-};
-
-Patterns PatternsOf(const std::string& file) {
-  Patterns patterns;
+// Patterns of googletest's filter for the tests of a file, or for all others.
+std::string Patterns(const std::string& file, bool of_file) {
+  std::string patterns;
   const testing::UnitTest& all = *testing::UnitTest::GetInstance();
   for (int i = 0; i < all.total_test_suite_count(); i++) {
     const testing::TestSuite& suite = *all.GetTestSuite(i);
     for (int k = 0; k < suite.total_test_count(); k++) {
       const testing::TestInfo& test = *suite.GetTestInfo(k);
-      const bool of_file = std::filesystem::path(test.file()).stem() == file;
-      (of_file ? patterns.of_file : patterns.others) +=
-          std::string(suite.name()) + "." + test.name() + ":";
+      if ((std::filesystem::path(test.file()).stem() == file) != of_file)
+        continue;
+      patterns += std::string(suite.name()) + "." + test.name() + ":";
     }
   }
   return patterns;
 }
 
-// Has googletest run the tests of one file. If the user has set a filter, it
-// holds as well.
+// Has googletest run the tests of one file, of those that the user has chosen.
 void RunFile(const std::string& file) {
-  const Patterns patterns = PatternsOf(file);
   std::string& filter = testing::GTEST_FLAG(filter);
   if (filter == "*") {
+    filter = Patterns(file, /*of_file=*/true);
     // A file may be for newer versions of RocksDB, and have no tests.
-    filter = patterns.of_file.empty() ? "-*" : patterns.of_file;
+    if (filter.empty()) filter = "-*";
   } else {
     // What comes after a dash is left out.
     const bool has_dash = filter.find('-') != std::string::npos;
-    filter += (has_dash ? ":" : "-") + patterns.others;
+    filter += (has_dash ? ":" : "-") + Patterns(file, /*of_file=*/false);
   }
 }
 

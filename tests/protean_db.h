@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What tests of a DB share: options, short forms of what they do all the time,
-//  and a DB of a test's own. Tests need not include what this header includes,
+//  What tests of a DB share. They need not include what this header includes,
 //  but for versions.h where they use its macros. A DB and its twin without
 //  filters are in table/twin_db.h.
 
@@ -205,8 +204,7 @@ std::string FirstIn(DB* db, const Slice& lo, const Slice& hi,
                     ReadOptions options = {},
                     ColumnFamilyHandle* family = nullptr);
 
-// The last key at or below `hi`, or of all keys if that is empty, and at or
-// above `lo`; "" if there is none.
+// The last key in [lo, hi], or from `lo` on if `hi` is ""; "" if there is none.
 std::string LastIn(DB* db, const Slice& lo, const Slice& hi,
                    ReadOptions options = {});
 

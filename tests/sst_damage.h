@@ -14,11 +14,9 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The position of the filter in an SST file, and the type of the blocks'
-// checksums.
 struct FilterLocation {
   BlockHandle handle;
-  Footer footer;
+  Footer footer;  // with the type of the blocks' checksums
 };
 
 constexpr char kProteanFilterBlock[] = "fullfilter.protean.RangeFilter";
@@ -73,8 +71,7 @@ inline void ChangeBlock(const std::string& path, const BlockHandle& handle,
   ASSERT_OK(WriteStringToFile(Env::Default(), contents, path));
 }
 
-// Changes the file's filter block. With `right_checksum`, only Protean's own
-// checksum shows the change.
+// With `right_checksum`, only Protean's own checksum shows the change.
 inline void ChangeFilter(const std::string& path, bool right_checksum,
                          const std::function<void(std::string* bytes)>& change,
                          const std::string& block = kProteanFilterBlock) {

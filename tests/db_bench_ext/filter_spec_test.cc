@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Specs of filters of the benchmarks: their suffixes, designs of Proteus that
-//  are chosen by hand, and Rosetta, the baseline.
+//  Filters of benchmarks: suffixes, designs of Proteus by hand, and Rosetta.
 
 #include "db_bench_ext/filter_spec.h"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Where keys and queries lie. Of the workload write, its summary of rounds,
-//  and its processes.
+//  Where keys and queries lie; rounds and processes of the workload write.
 
 #include "db_bench_ext/workload.h"
 
@@ -327,8 +326,7 @@ TEST(QuerySourceTest, UpperBoundLiesJustBehindTheRange) {
             UpperBoundOf({"a", "a"}, Source("domain", 0)));
 }
 
-// Scans find nothing, are longer than what they share with any key, and exclude
-// their ends.
+// Scans find nothing, are longer than what keys share, and exclude their ends.
 TEST(QuerySourceTest, ScansOfPrefixes) {
   const KeySource source = Source("domain", 0);
   const Keys keys = Draw(source, 5000);

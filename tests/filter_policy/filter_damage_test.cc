@@ -2,11 +2,10 @@
 
 //  Damaged blocks are refused and lose no key, or, if the damage gets past the
 //  checks, keep what every opened block promises
-//  (tests/fuzz/block_contracts.h). Nothing outside of them is read.
+//  (tests/fuzz/block_contracts.cc). Nothing outside of them is read.
 
 #include "tests/filter_policy/golden_recipes.h"
 #include "tests/filter_policy/small_blocks.h"
-#include "tests/fuzz/block_contracts.h"
 #include "tests/fuzz/block_layout.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/fuzz/block_contracts.h"
-
 #include "filter_policy/proteus/proteus.h"
 #include "tests/filter_blocks.h"
 #include "util/hash.h"

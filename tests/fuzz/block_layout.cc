@@ -38,9 +38,10 @@ bool PieceLayout::Add(const char* name, BlockPiece::Kind kind, uint64_t size) {
   return true;
 }
 
-bool PieceLayout::AddFields(const Fields& fields) {
-  return std::all_of(fields.begin(), fields.end(), [this](const auto& field) {
-    return Add(field.first, BlockPiece::kNumber, field.second);
+bool PieceLayout::AddFields(uint32_t size,
+                            std::initializer_list<const char*> names) {
+  return std::all_of(names.begin(), names.end(), [&](const char* name) {
+    return Add(name, BlockPiece::kNumber, size);
   });
 }
 
@@ -75,17 +76,12 @@ DirectoryLayout::DirectoryLayout(const Slice& directory)
 }
 
 bool DirectoryLayout::AddHeader() {
-  if (!AddFields({{"magic", 4},
-                  {"version", 1},
-                  {"kind", 1},
-                  {"flags", 2},
-                  {"checksum", 4},
-                  {"size of the directory", 4},
-                  {"number of keys", 8},
-                  {"salt of the file", 8},
-                  {"salt of the process", 8},
-                  {"key lengths", 4},
-                  {"number of parts", 4}})) {
+  if (!AddFields(4, {"magic"}) || !AddFields(1, {"version", "kind"}) ||
+      !AddFields(2, {"flags"}) ||
+      !AddFields(4, {"checksum", "size of the directory"}) ||
+      !AddFields(
+          8, {"number of keys", "salt of the file", "salt of the process"}) ||
+      !AddFields(4, {"key lengths", "number of parts"})) {
     return false;
   }
   header_.kind = static_cast<FilterKind>(*At(kKindOffset));
@@ -156,20 +152,17 @@ PayloadLayout::PayloadLayout(const Slice& payload, uint8_t kind,
 }
 
 bool PayloadLayout::AddSurf() {
-  return AddFields({{"hash bits", 1},
-                    {"real bits", 1},
-                    {"prefix bits", 1},
-                    {"prefix step", 1},
-                    {"zeros", 4}}) &&
-         ((*At(0) & 0x80) == 0 || AddCode()) && AddTrie();
+  return AddFields(1,
+                   {"hash bits", "real bits", "prefix bits", "prefix step"}) &&
+         AddFields(4, {"zeros"}) && ((*At(0) & 0x80) == 0 || AddCode()) &&
+         AddTrie();
 }
 
 bool PayloadLayout::AddCode() {
   const char* const header = At(at_);
-  return AddFields({{"longest path", 4},
-                    {"bytes that occur", 1},
-                    {"codes", 1},
-                    {"zero of a code", 2}}) &&
+  return AddFields(4, {"longest path"}) &&
+         AddFields(1, {"bytes that occur", "codes"}) &&
+         AddFields(2, {"zero of a code"}) &&
          Add("code", BlockPiece::kBytes,
              KeyCode::Size(static_cast<uint8_t>(header[4]),
                            static_cast<uint8_t>(header[5])) -
@@ -189,12 +182,10 @@ bool PayloadLayout::AddProteus(const Slice& encoded) {
 bool PayloadLayout::AddSet(uint32_t prefix_bits) {
   Set set;
   set.header = at_;
-  if (!AddFields({{"kind of set", 1},
-                  {"probes or seed", 1},
-                  {"lines", 1},
-                  {"marks of the set", 1},
-                  {"blocks of the set", 4},
-                  {"size of the set", 8}})) {
+  if (!AddFields(
+          1, {"kind of set", "probes or seed", "lines", "marks of the set"}) ||
+      !AddFields(4, {"blocks of the set"}) ||
+      !AddFields(8, {"size of the set"})) {
     return false;
   }
   set.fields.DecodeFrom(At(set.header));
@@ -222,7 +213,7 @@ bool PayloadLayout::AddSetData() {
 bool PayloadLayout::AddUniform() {
   Uniform uniform;
   uniform.header = at_;
-  if (!AddFields({{"prefix bits", 4}, {"levels", 4}})) return false;
+  if (!AddFields(4, {"prefix bits", "levels"})) return false;
   uniform.prefix_bits = DecodeFixed32(At(uniform.header));
   uniform.levels = DecodeFixed32(At(uniform.header + 4));
   uniform.table = at_;
@@ -264,12 +255,8 @@ uint64_t SuffixBits(const Slice& payload, const PayloadLayout::Uniform& uniform,
 bool PayloadLayout::AddTrie() {
   Trie trie;
   trie.header = at_;
-  if (!AddFields({{"height", 4},
-                  {"nodes", 4},
-                  {"leaves", 4},
-                  {"sections", 4},
-                  {"value bits", 4},
-                  {"zero", 4}}) ||
+  if (!AddFields(
+          4, {"height", "nodes", "leaves", "sections", "value bits", "zero"}) ||
       !Add("alphabet", BlockPiece::kBits, Alphabet::kSize)) {
     return false;
   }
@@ -281,17 +268,11 @@ bool PayloadLayout::AddTrie() {
   if (sections > FstHeader::kMaxSections) return false;
   const size_t headers = at_;
   for (uint64_t i = 0; i < sections; i++) {
-    if (!AddFields({{"section levels", 4},
-                    {"section nodes", 4},
-                    {"section edges", 4},
-                    {"section children", 4},
-                    {"terminators", 4},
-                    {"runs", 4},
-                    {"run codes", 4},
-                    {"remainder bits", 1},
-                    {"child encoding", 1},
-                    {"exception bits", 1},
-                    {"group shift", 1}})) {
+    if (!AddFields(4,
+                   {"section levels", "section nodes", "section edges",
+                    "section children", "terminators", "runs", "run codes"}) ||
+        !AddFields(1, {"remainder bits", "child encoding", "exception bits",
+                       "group shift"})) {
       return false;
     }
   }
@@ -380,12 +361,11 @@ BlockLayout::BlockLayout(const Slice& block) : PieceLayout(block) {
     units_.push_back({at_, PayloadLayout(Slice(At(at_), size), entry.kind,
                                          directory.DesignOf(entry, second))});
     AddPieces(units_.back().layout);
-    found = AddFields({{"checksum of a part", 4},
-                       {"number of a part", 4},
-                       {"number of a unit", 1},
-                       {"zeros of a part", 7},
-                       {"compression of a part", 1},
-                       {"trailer of a part", 4}});
+    found = AddFields(4, {"checksum of a part", "number of a part"}) &&
+            AddFields(1, {"number of a unit"}) &&
+            AddFields(7, {"zeros of a part"}) &&
+            AddFields(1, {"compression of a part"}) &&
+            AddFields(4, {"trailer of a part"});
   });
   for (const Unit& unit : units_) found = found && unit.layout.whole();
   AddRest("rest", found);

@@ -2,14 +2,13 @@
 
 //  Locates the pieces of a filter block, as docs/internals/file_format.md
 //  describes them. Mutators know the format from here only: a new field of a
-//  header is a line in a table of block_layout.cc.
+//  header is a name in a list of block_layout.cc.
 
 #pragma once
 
 #include <initializer_list>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "filter_policy/amq/amq_type.h"
@@ -36,8 +35,7 @@ struct BlockPiece {
   bool IsNumber() const { return kind == kNumber || kind == kVarint; }
 };
 
-// A number, and the block with another one, of the same fixed size, in its
-// place.
+// A number, and the block with another one of its fixed size in its place.
 uint64_t NumberAt(const std::string& block, const BlockPiece& piece);
 std::string WithNumber(std::string block, const BlockPiece& piece,
                        uint64_t number);
@@ -52,14 +50,11 @@ class PieceLayout {
   bool whole() const { return whole_; }
 
  protected:
-  // The fields of a header, and their sizes.
-  using Fields = std::initializer_list<std::pair<const char*, uint32_t>>;
-
   explicit PieceLayout(const Slice& bytes) : bytes_(bytes) {}
 
   // Each adds the next piece, or pieces; false if the bytes end before it does.
   bool Add(const char* name, BlockPiece::Kind kind, uint64_t size);
-  bool AddFields(const Fields& fields);
+  bool AddFields(uint32_t size, std::initializer_list<const char*> names);
   bool AddVarint(const char* name, uint32_t* value);
   bool AddString(const char* length_name, const char* name, Slice* string);
   // Adds what has not been found.
@@ -75,8 +70,7 @@ class PieceLayout {
 
 class DirectoryLayout : public PieceLayout {
  public:
-  // A part, and the sizes of the payloads of its units. The second one is 0 if
-  // there is no such unit.
+  // A part, and the sizes of its units' payloads, 0 if there is no second one.
   struct Entry {
     uint32_t sizes[2] = {};
     uint32_t num_keys = 0;
@@ -185,8 +179,7 @@ struct SplitBlock {
   std::string Join() const;
 
   std::string directory;
-  // There are fewer than the entries tell of, or they are shorter, if the block
-  // is.
+  // Fewer than the entries tell of, or shorter, if the block is.
   std::vector<Unit> units;
   std::string rest;
 };

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/fuzz/block_mutator.h"
-
-#include <iterator>
+//  A structure-aware mutator for inputs that hold a filter block.
 
 #include "filter_policy/amq/bloom.h"
 #include "filter_policy/amq/ribbon.h"
 #include "filter_policy/bits/bit_array.h"
 #include "tests/filter_blocks.h"
 #include "tests/fuzz/block_layout.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -34,19 +33,14 @@ void Resize(std::string* payload, size_t begin, size_t end, uint64_t size) {
 }
 
 void AssignBit(char* words, uint64_t pos, bool one) {
-  if (one) {
-    SetBit(words, pos);
-  } else {
-    ClearBit(words, pos);
-  }
+  one ? SetBit(words, pos) : ClearBit(words, pos);
 }
 
 void ClearTail(char* words, uint64_t size) {
   for (uint64_t pos = size; pos % 64 != 0; pos++) AssignBit(words, pos, false);
 }
 
-// Sets or clears bits in [begin, end), until `ones` of them are set. False if
-// there are too few.
+// Sets or clears bits in [begin, end) until `ones` are set; false if too few.
 bool FitOnes(char* words, uint64_t begin, uint64_t end, uint64_t ones,
              Dice* random) {
   if (ones > end - begin) return false;
@@ -128,8 +122,7 @@ class TrieRepair {
     return true;
   }
 
-  // Repairs which edges lead to nodes, and the index, which counts the edges
-  // and those that do before each group of nodes.
+  // Repairs which edges lead to nodes, and the index, which counts both.
   bool FitIndex(const Section& section) {
     const FstSectionHeader& fields = section.fields;
     const FstSectionLayout& layout = section.layout;
@@ -388,16 +381,14 @@ bool FitProteus(std::string* design, std::string* payload, Dice* random) {
 bool FitPayload(FilterKind kind, std::string* design, std::string* payload,
                 Dice* random) {
   payload->append(kReadPadding, '\0');
-  const bool whole = kind == kSurfKind ? FitSurf(payload, random)
-                     : kind == kProteusKind
-                         ? FitProteus(design, payload, random)
-                         : false;
+  const bool whole =
+      (kind == kSurfKind && FitSurf(payload, random)) ||
+      (kind == kProteusKind && FitProteus(design, payload, random));
   payload->resize(payload->size() - kReadPadding);
   return whole;
 }
 
-// Adds the second unit of a part, if there is one that fits the design that the
-// part has got.
+// Adds a part's second unit, if there is one that fits the part's new design.
 void AddSecondUnit(const SplitBlock& damaged, size_t entry,
                    const std::string& design, Dice* random,
                    FilterBlockWriter* writer) {
@@ -464,8 +455,7 @@ std::string ChangedInPlace(const std::string& bytes, GenericMutator generic) {
   return changed;
 }
 
-// The bytes of a number that is a border value, a neighbor of the old one, or
-// one of another number.
+// The bytes of a border value, or of one near this number or the other one.
 std::string OtherNumber(const std::string& bytes, const BlockPiece& piece,
                         const BlockPiece& other, Dice* random) {
   const bool is_varint = piece.kind == BlockPiece::kVarint;
@@ -490,9 +480,9 @@ void MutatePieces(const std::vector<BlockPiece>& pieces, std::string* bytes,
                   Dice* random, GenericMutator generic) {
   std::vector<BlockPiece> numbers;
   std::vector<BlockPiece> others;
-  std::partition_copy(pieces.begin(), pieces.end(), std::back_inserter(numbers),
-                      std::back_inserter(others),
-                      [](const BlockPiece& piece) { return piece.IsNumber(); });
+  for (const BlockPiece& piece : pieces) {
+    (piece.IsNumber() ? numbers : others).push_back(piece);
+  }
   if (pieces.empty()) return;
   const bool is_number =
       others.empty() || (!numbers.empty() && random->OneIn(3));

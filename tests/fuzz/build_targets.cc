@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Builds filters of keys from the input, and compares their answers with the
-//  keys.
+//  Builds filters of the input's keys, and compares their answers with these.
 
 #include "tests/filter_blocks.h"
-#include "tests/fuzz/block_contracts.h"
 #include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -78,8 +76,6 @@ std::string Mutate(const Slice& input, size_t max_size, Dice* random,
   return parameters + strings;
 }
 
-// Checks the promises of both kinds of filters about each key, and each pair of
-// queries.
 void CheckKeys(const FilterBlock& block, const Keys& keys) {
   for (const std::string& key : keys) {
     Check(block.KeyMayMatch(key), "a key is found");
@@ -159,11 +155,8 @@ void BuildSurf(const Slice& data) {
     options.forced.push_back(input.Parameter(3 + i) % 9);
   }
   if (input.keys.empty()) return;
-  const uint32_t part_keys = input.Parameter(kPartKeys);
-  const std::string bytes =
-      part_keys == 0 ? BuildSurfBlock(input.keys, suffix, options, input.Salt())
-                     : BuildPartedSurf(input.keys, part_keys, suffix, options,
-                                       input.Salt());
+  const std::string bytes = BuildPartedSurf(
+      input.keys, input.Parameter(kPartKeys), suffix, options, input.Salt());
   if (bytes.empty()) {
     // A filter can only be too large to build; a node takes up to 64 bytes.
     size_t key_bytes = 0;

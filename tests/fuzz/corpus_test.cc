@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Replays the seeds of the fuzzers, and the inputs that were worth keeping.
-//  Inputs that once failed are added to the corpus.
+//  Replays the fuzzers' seeds, and inputs worth keeping or that once failed.
 
 #include <filesystem>
 

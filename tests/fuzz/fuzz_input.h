@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The fuzz targets, and what they and mutators have in common: reading an
-//  input, and reporting a finding.
+//  The fuzz targets, and what they and mutators have in common: reading and
+//  changing inputs, files in memory, and reporting a finding.
 
 #pragma once
 
@@ -9,7 +9,10 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 
+#include "env/composite_env_wrapper.h"
+#include "env/mock_env.h"
 #include "rocksdb/slice.h"
 #include "tests/dice.h"
 
@@ -89,10 +92,78 @@ std::string StoreStrings(const Strings& strings, size_t max_size = ~size_t{0});
 std::string MutateStrings(const Slice& stored, size_t max_size, Dice* random,
                           GenericMutator generic);
 
+// ---- Inputs that hold a filter block ----
+
+// The input of the targets that open blocks. The block ends where the input
+// does, so that a sanitizer sees every read beyond it.
+//
+//    2 bytes   number of bytes of queries
+//              queries: strings (FuzzInput::String)
+//              the block, up to the end
+struct BlockInput {
+  std::string queries;
+  std::string block;
+
+  static BlockInput Parse(const Slice& input);
+  std::string Join() const;
+};
+
+// Repairs the magic, the version, and all checksums.
+void RepairChecksums(std::string* block);
+
+// What is mostly damaged, and repaired afterwards.
+enum class BlockCare {
+  kPayload,   // nearly every block has a right directory, and most open
+  kEnvelope,  // directories, too: many blocks have a wrong checksum, or tell
+              // lies
+};
+
+// The engine changes a piece of the block (block_layout.h), and what
+// contradicts the change is mostly repaired afterwards.
+std::string MutateBlockInput(const Slice& input, size_t max_size,
+                             BlockCare care, Dice* random,
+                             GenericMutator generic);
+
+// ---- Files in memory ----
+
+class TextFileSystem : public MockFileSystem {
+ public:
+  TextFileSystem() : MockFileSystem(SystemClock::Default()) {}
+
+  void Write(const std::string& name, const std::string& text) {
+    Check(WriteStringToFile(this, text, name).ok(), "a file is written");
+  }
+  std::string Read(const std::string& name) {
+    std::string text;
+    Check(ReadFileToString(this, name, &text).ok(), "a file is read");
+    return text;
+  }
+  bool HasOneFile(const std::string& folder) {
+    std::vector<std::string> files;
+    return GetChildren(folder, IOOptions(), &files, nullptr).ok() &&
+           files.size() == 1;
+  }
+};
+
+// Does nothing else that takes time.
+class TextEnv : public CompositeEnvWrapper {
+ public:
+  explicit TextEnv(const std::shared_ptr<TextFileSystem>& files =
+                       std::make_shared<TextFileSystem>())
+      : CompositeEnvWrapper(Env::Default(), files), files_(files) {}
+  static const char* kClassName() { return "TextEnv"; }
+  const char* Name() const override { return kClassName(); }
+
+  TextFileSystem& files() { return *files_; }
+  std::string GenerateUniqueId() override { return "unique"; }
+
+ private:
+  const std::shared_ptr<TextFileSystem> files_;
+};
+
 // ---- The targets ----
 
-// Each runs inputs, and has seeds. A target aborts if Protean breaks a promise;
-// sanitizers find the other faults.
+// Aborts if Protean breaks a promise; sanitizers find the other faults.
 struct FuzzTarget {
   // A changed input of at most `max_size` bytes.
   std::string Mutate(const Slice& input, size_t max_size, Dice* random,
@@ -133,20 +204,16 @@ extern const FuzzTarget kQuotientTarget;
 
 // ---- Filters against the truth ----
 
-// Keys, of which a SuRF with any suffix bits and any encoding of its levels is
-// built. It must miss none of them.
+// Keys, of which a filter is built that must miss none of them: a SuRF with any
+// suffix bits and any encoding of its levels; a Proteus, 1PBF or 2PBF of any
+// design; and one that chooses its design for sample queries, which takes long.
 extern const FuzzTarget kSurfBuildTarget;
-// Keys, of which a Proteus, 1PBF or 2PBF of any design is built. It must miss
-// none of them.
 extern const FuzzTarget kProteusBuildTarget;
-// Keys, of which a Proteus is built with the design that it chooses for sample
-// queries, which takes much longer.
 extern const FuzzTarget kDesignTarget;
 
 // ---- Text ----
 
-// A samples file: the queries that are read are saved, and read again
-// unchanged.
+// A samples file: what is read is saved, and read again unchanged.
 extern const FuzzTarget kSamplesTarget;
 // A filter policy, or a table factory, in the form of an option: a valid one is
 // written, and made again unchanged; an invalid one is InvalidArgument.

@@ -6,25 +6,20 @@
 #include <map>
 
 #include "tests/filter_blocks.h"
-#include "tests/fuzz/block_mutator.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A substitute for the engine, which knows nothing of the bytes that it changes
-// but the words of a dictionary.
+// A substitute for the engine, which knows only the words of a dictionary.
 struct Engine {
   Dice random{99};
   std::vector<std::string> words;
-};
-Engine& TheEngine() {
-  static auto* const engine = new Engine;
-  return *engine;
-}
+} engine;
 
 size_t ChangeAnything(uint8_t* data, size_t size, size_t max_size) {
-  auto& [random, words] = TheEngine();
+  auto& [random, words] = engine;
   std::string bytes(reinterpret_cast<const char*>(data), size);
   for (uint64_t left = 1 + random.Below(3); left > 0 && !bytes.empty();
        left--) {
@@ -69,8 +64,7 @@ INSTANTIATE_TEST_SUITE_P(All, BlockMutatorTest,
                                          &kEnvelopeTarget),
                          [](const auto& test) { return test.param->name; });
 
-// The purpose of the mutators: most blocks still open after one or more
-// mutations. Compared with mutations by the engine.
+// Most blocks still open after mutations. Compared with those by the engine.
 TEST_P(BlockMutatorTest, MostMutantsOpen) {
   const bool envelope = GetParam() == &kEnvelopeTarget;
   const std::vector<std::string> seeds = GetParam()->seeds();
@@ -132,7 +126,7 @@ TEST_P(MutatorTest, TakesAnythingAndStaysWithinItsSize) {
     for (char& byte : bytes) byte = random.Byte();
     inputs.push_back(bytes);
   }
-  if (GetParam()->words != nullptr) TheEngine().words = GetParam()->words();
+  if (GetParam()->words != nullptr) engine.words = GetParam()->words();
   for (size_t i = 0; i < inputs.size(); i++) {
     std::string input = inputs[i];
     for (uint64_t step = 0; step < 30; step++) {
@@ -143,14 +137,14 @@ TEST_P(MutatorTest, TakesAnythingAndStaysWithinItsSize) {
       GetParam()->run(GuardedBlock(input).slice());
     }
   }
-  TheEngine().words.clear();
+  engine.words.clear();
 }
 
 TEST_P(MutatorTest, IsTheSameForTheSameSeed) {
   for (const std::string& seed : GetParam()->seeds()) {
     std::string mutants[2];
     for (std::string& mutant : mutants) {
-      TheEngine().random = Dice(1);
+      engine.random = Dice(1);
       Dice random(17);
       mutant =
           GetParam()->Mutate(seed, /*max_size=*/4096, &random, ChangeAnything);

@@ -6,8 +6,7 @@
 
 #include "filter_policy/parted_filter.h"
 #include "tests/filter_blocks.h"
-#include "tests/fuzz/block_contracts.h"
-#include "tests/fuzz/block_mutator.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -83,8 +82,7 @@ bool AddSmall(const std::string& block, const Keys& keys,
   return true;
 }
 
-// Filters of printed numbers that are large enough to store alphabets, up to
-// eight of them.
+// Filters of printed numbers that have room for up to eight alphabets.
 std::vector<std::string> SeedsOfAlphabets() {
   constexpr double kBitsPerKey = 400;
   Keys numbers;
@@ -105,17 +103,6 @@ std::vector<std::string> SeedsOfAlphabets() {
                     numbers));
   }
   return seeds;
-}
-
-// A block without parts: of no filter, or of the filter of no keys.
-std::string BuildWithoutParts(FilterKind kind, uint64_t num_keys) {
-  FilterBlockHeader header;
-  header.kind = kind;
-  header.num_keys = num_keys;
-  FilterBlockWriter writer;
-  std::string block(writer.Size(header), '\0');
-  writer.Write(header, block.data());
-  return block;
 }
 
 std::vector<std::string> SurfSeeds() {
@@ -212,9 +199,11 @@ std::vector<std::string> EnvelopeSeeds() {
       if (all[i].size() < 600) seeds.push_back(all[i]);
     }
   }
+  FilterBlockHeader none;
+  none.num_keys = 5;
+  FilterBlockWriter writer;
   for (const std::string& block :
-       {BuildWithoutParts(FilterKind::kAlwaysTrue, 5),
-        BuildWithoutParts(kSurfKind, 0)}) {
+       {Written(none, &writer), BuildSurfBlock({}, {}, {})}) {
     seeds.push_back(WithQueries(block, {"a", "b"}));
   }
   return seeds;

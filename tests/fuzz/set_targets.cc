@@ -11,7 +11,7 @@
 #include "sets/cascade/run_file.h"
 #include "sets/quotient/quotient_cursor.h"
 #include "sets/quotient/saved_quotient.h"
-#include "tests/fuzz/text_env.h"
+#include "tests/fuzz/fuzz_input.h"
 #include "util/coding.h"
 #include "util/crc32c.h"
 
@@ -29,8 +29,7 @@ void SetChecksum(const Slice& of, char* checksum) {
   EncodeFixed32(checksum, crc32c::Mask(crc32c::Value(of.data(), of.size())));
 }
 
-// The page of these contents, whose checksum and id are right. Contents that
-// are too short end with zeros.
+// The page of these contents, and zeros, whose checksum and id are right.
 std::string PageOf(const Slice& contents, const PageId& id) {
   std::string page(kPageIdBytes, '\0');
   EncodeFixed32(page.data() + kPageChecksumBytes, id.page);
@@ -270,8 +269,7 @@ std::vector<std::string> RunSeeds() {
 
 // ---- Manifests ----
 //
-// A manifest is read as it is, with the right checksum, and with the right
-// number of runs as well.
+// A manifest is read as it is, with a right checksum, and number of runs, too.
 
 const char kFolder[] = "folder";
 
@@ -393,8 +391,7 @@ uint64_t MakeRun(MutableQuotientBlocks* blocks, uint64_t begin, uint64_t most) {
   return last + 1;
 }
 
-// Changes runends, occupied bits and offsets so that they agree. Returns the
-// number of fingerprints.
+// Makes runends, occupied bits and offsets agree. Returns the fingerprints.
 uint64_t MakeConsistent(MutableQuotientBlocks* blocks) {
   const uint64_t capacity = blocks->shape().capacity();
   uint64_t size = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Reads, saves and restores samples files; and makes filter policies from
-//  texts, and tables with them.
+//  Samples files, and texts of filter policies and of tables.
 
 #include <iterator>
 #include <sstream>
@@ -14,7 +13,7 @@
 #include "rocksdb/db.h"
 #include "rocksdb/table.h"
 #include "table/protean_table_factory.h"
-#include "tests/fuzz/text_env.h"
+#include "tests/fuzz/fuzz_input.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -196,8 +195,7 @@ bool IsWrittenAsRead(const std::string& text) {
          text.find('\0') == std::string::npos;
 }
 
-// The names of files, and seeds until they are validated, are the only free
-// text among Protean's options.
+// Names of files, and seeds before validation, are Protean's only free texts.
 bool HasOddText(const FilterPolicy* policy) {
   const auto* own = AsProteanFilterPolicy(policy);
   const auto samples = own == nullptr ? nullptr : own->Samples();
@@ -223,8 +221,7 @@ void CheckWritten(const ConfigOptions& config, const FilterPolicy* policy) {
         "what is read is equivalent");
 }
 
-// Whether a DB with this table would open. If it does not, its options are
-// never written.
+// Whether a DB with this table would open. If not, no options are written.
 bool IsValid(const std::shared_ptr<ProteanTableFactory>& table) {
   static auto* const env = new TextEnv;
   static auto* const db_options = new DBOptions;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Statistics of Get and MultiGet by column family and level, and of the
-//  filters that were built; and facts about filters in the table properties of
-//  SST files.
+//  Statistics of Get and MultiGet by column family and level, and of filters
+//  that were built; and facts about filters in the properties of SST files.
 
 #include <chrono>
 #include <random>
@@ -79,7 +78,7 @@ TEST_F(FilterGetsTest, Outcomes) {
 }
 
 TEST_F(FilterGetsTest, FalsePositives) {
-  SetTable("blind:1");
+  SetTable(kBlind);
   ASSERT_NO_FATAL_FAILURE(MakeTree());
   EXPECT_EQ("value", Get(10));  // in level 2
   ExpectGets({{0, 0, 0, 1}, {0, 0, 0, 1}, {0, 0, 1, 0}});
@@ -100,15 +99,14 @@ TEST_F(FilterGetsTest, FalsePositives) {
 
 // A look-up that has found operands of a merge goes on.
 TEST_F(FilterGetsTest, Merges) {
-  for (const char* policy : {"blind:1", "oracle"}) {
+  for (const std::string policy : {kBlind, "oracle"}) {
     SCOPED_TRACE(policy);
-    const bool blind = policy[0] == 'b';
     options_.merge_operator = MergeOperators::CreateStringAppendOperator();
     SetTable(policy);
     OpenNew();
-    // All files have keys 0 to 9. Levels 2 and 0 know key 5.
+    // All files have keys 0 and 90. Levels 2 and 0 know key 5.
     for (const int level : {2, 1, 0}) {
-      for (const int key : {0, 9}) Put(Key(key));
+      for (const int key : {0, 90}) Put(Key(key));
       if (level != 1) {
         ASSERT_OK(db_->Merge(WriteOptions(), Key(5), std::to_string(level)));
       }
@@ -116,7 +114,8 @@ TEST_F(FilterGetsTest, Merges) {
       if (level > 0) CompactLevel0Into(level);
     }
     EXPECT_EQ("2,0", Get(5));
-    const Numbers useless = blind ? Numbers{0, 0, 0, 1} : Numbers{0, 1, 0, 0};
+    const Numbers useless =
+        policy == kBlind ? Numbers{0, 0, 0, 1} : Numbers{0, 1, 0, 0};
     ExpectGets({{0, 0, 1, 0}, useless, {0, 0, 1, 0}});
     MultiGet({5});
     Numbers twice = useless;
@@ -138,7 +137,7 @@ TEST_F(FilterGetsTest, FilesWithoutFilters) {
 // RocksDB's tickers count the same for the whole DB, whatever the filter.
 TEST_F(FilterGetsTest, SameAsTickers) {
   for (const char* table :
-       {"oracle", "blind:1", "{id=protean.Proteus;bits_per_key=6}", "surf:0:0",
+       {"oracle", "{id=protean.Proteus;bits_per_key=6}", kBlind,
         "bloomfilter:3", "ribbonfilter:3",
         "surf:0:0;partition_filters=true;index_type=kTwoLevelIndexSearch;"
         "metadata_block_size=64",
@@ -234,7 +233,7 @@ TEST_F(FilterGetsTest, NoAnswerIsKnownWithoutThePerfContext) {
 TEST_F(FilterGetsTest, IndexWithFirstKeysSparesReads) {
   for (const char* where : {"", "cache_index_and_filter_blocks=true"}) {
     SCOPED_TRACE(where);
-    SetTable("blind:1",
+    SetTable(kBlind,
              std::string("index_type=kBinarySearchWithFirstKey;block_size=1;"
                          "index_shortening=kNoShortening;") +
                  where);
@@ -292,8 +291,7 @@ TEST_F(FilterGetsTest, ColumnFamiliesAndReopening) {
   EXPECT_EQ((Numbers{0, 1, 0, 0}), AllGets());
 }
 
-// Nothing is lost. Counts of Gets are there at once, while threads run and when
-// they have ended.
+// Counts of Gets are there at once, while threads run and when they have ended.
 TEST_F(FilterGetsTest, Threads) {
   constexpr uint64_t kThreads = 8;
   constexpr uint64_t kRounds = 500;
@@ -536,8 +534,7 @@ TEST_F(FilterPropertiesTest, TellsOnWhatADesignRests) {
   EXPECT_NE("", taught.design);
 }
 
-// Each file has its own properties, in whatever way it is created and whatever
-// other threads write at the same time.
+// In whatever way it is created, and whatever other threads write meanwhile.
 TEST_F(FilterPropertiesTest, EachFileHasItsOwn) {
   SetPolicy("{id=protean.Proteus;level_bits=kEqual}");
   options_.target_file_size_base = 40 << 10;

@@ -1,93 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A DB for tests of filter statistics, whose seeks have known outcomes: the
-//  oracle of the benchmarks knows the keys of a file exactly, and a filter of
-//  the test knows only the smallest and the largest.
+//  A DB whose seeks have known outcomes: the oracle of the benchmarks knows the
+//  keys of a file exactly, and kBlind only the smallest and the largest.
 
 #pragma once
 
 #include <deque>
 
-#include "filter_policy/protean_filter_policy.h"
 #include "tests/table/twin_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// ---- A filter of keys of four bytes at most ----
+// Without suffixes, whatever lies among keys 10 apart may be one of them.
+constexpr char kBlind[] = "surf:0:0";
 
-constexpr FilterKind kBlindKind{202};
-constexpr size_t kKeySize = 4;
-
-class BlindFilter : public RangeFilter {
- public:
-  static Status Open(const PartContents& /*part*/,
-                     std::unique_ptr<RangeFilter>* filter) {
-    *filter = std::make_unique<BlindFilter>();
-    return Status::OK();
-  }
-  bool KeyMayMatch(const Slice& /*key*/) const override { return true; }
-  bool RangeMayMatch(const Slice& lo, const Slice& hi,
-                     bool hi_inclusive) const override {
-    const int order = lo.compare(hi);
-    return hi_inclusive ? order <= 0 : order < 0;
-  }
-};
-
-class BlindBuilder : public RangeFilterBuilder {
- public:
-  using RangeFilterBuilder::RangeFilterBuilder;
-
-  void Write(size_t /*part*/, char* /*payload*/) override {}
-  double ApproximateBitsPerKey() const override { return 1; }
-  uint64_t MaxSize() const override { return 64; }
-
- protected:
-  void Add(const Slice&, size_t, size_t) override {}
-  Status Plan(const KeysEnd& /*end*/,
-              std::vector<PlannedPart>* parts) override {
-    if (last_key().size() > kKeySize) return Status::NotSupported("long keys");
-    parts->resize(1);
-    parts->front().num_keys = num_keys();
-    parts->front().payload_size = 8;
-    return Status::OK();
-  }
-  size_t Memory() const override { return 0; }
-};
-
-class BlindPolicy : public ProteanFilterPolicy {
- public:
-  const char* Name() const override { return "protean.Blind"; }
-  FileBuilders NewFileBuilders(const FilterBuildingContext&, Env*,
-                               uint64_t) const override {
-    return {kBlindKind, [](const FilterTask& task) {
-              return std::make_unique<BlindBuilder>(task);
-            }};
-  }
-  static std::unique_ptr<const FilterPolicy> Make() {
-    return std::make_unique<BlindPolicy>();
-  }
-  static Status Parse(const std::string&,
-                      std::unique_ptr<const FilterPolicy>* policy) {
-    *policy = Make();
-    return Status::OK();
-  }
-};
-
-[[maybe_unused]] inline const bool registered = [] {
-  static const FilterType type = {kBlindKind,
-                                  "Blind",
-                                  BlindFilter::Open,
-                                  {{"protean.Blind", "blind", "blind:1",
-                                    BlindPolicy::Make, BlindPolicy::Parse}}};
-  RegisterFilterType(&type);
-  return true;
-}();
-
-// ---- The tree ----
-
-inline std::string Key(int i) {
-  return Digits(static_cast<uint64_t>(i), kKeySize);
-}
+inline std::string Key(int i) { return Digits(static_cast<uint64_t>(i), 4); }
 
 // A clock that stands still between calls of Advance and SetTo.
 class StoppedClock : public EnvWrapper {

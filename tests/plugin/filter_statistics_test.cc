@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  How the outcomes of seeks are counted, and when iterators hand the counts
-//  over; statistics of files that come and go, of several DBs and column
-//  families, of filters that are not used, and of samples; and the line in the
-//  log.
+//  How the outcomes of seeks are counted, and when iterators hand them over;
+//  statistics of files that come and go, of several DBs and column families, of
+//  filters that are not used, and of samples; and the line in the log.
 
 #include <unistd.h>
 
@@ -54,7 +53,7 @@ TEST_F(FilterStatisticsTest, Backwards) {
 }
 
 TEST_F(FilterStatisticsTest, AFilterThatErrs) {
-  SetTable("blind:1");
+  SetTable(kBlind);
   ASSERT_NO_FATAL_FAILURE(MakeTree());
   ExpectFirst(6, 9, "", {kFalse, kFalse, kFalse});
   ExpectFirst(12, 13, Key(12), {kTrue, kFalse, kFalse});
@@ -299,9 +298,9 @@ TEST_F(FilterStatisticsTest, FiltersThatAreNotUsed) {
        [](Options* o) {
          o->prefix_extractor.reset(NewFixedPrefixTransform(2));
        }},
-      {"unfilterable_keys", "blind:1", "too long"},
-      {"unfilterable_keys", "blind:1;cache_index_and_filter_blocks=true",
-       "too long"}};
+      {"unfilterable_keys", "rosetta:12", "not 8 bytes"},
+      {"unfilterable_keys", "rosetta:12;cache_index_and_filter_blocks=true",
+       "not 8 bytes"}};
   for (const Case& c : cases) {
     SCOPED_TRACE(std::string(c.policy) + " " + c.reason);
     const Options kept = options_;

@@ -44,9 +44,9 @@ std::string Key(int i) {
 ColumnFamilyOptions FamilyOptions(const std::string& policy) {
   ColumnFamilyOptions options;
   Require(GetColumnFamilyOptionsFromString(
-      ConfigOptions(), ColumnFamilyOptions(),
-      "disable_auto_compactions=true;table_factory={id=ProteanTable;"
-      "filter_policy=" +
+      ConfigOptions(), options,
+      "disable_auto_compactions=true;"
+      "table_factory={id=ProteanTable;filter_policy=" +
           policy + "}",
       &options));
   return options;
@@ -120,10 +120,7 @@ class MonitoredDB {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) {
-    fprintf(stderr, "usage: monitored_db DB FILE SECONDS\n");
-    return 2;
-  }
+  if (argc != 4) return 2;
   using Clock = std::chrono::steady_clock;
   const std::string file = argv[2];
   const auto end = Clock::now() + std::chrono::seconds(atoi(argv[3]));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The socket of FilterRefreshers: who is answered, and what; and that nothing
-//  is there unless it was asked for.
+//  is there unless it was asked for. And processes that exit with a DB open.
 
 #include "plugin/request_server.h"
 
@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -20,6 +22,65 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
+
+// ---- Exit ----
+
+// Holds up the end of the process, once told to, when all else has been
+// destroyed: what is constructed first is destroyed last.
+struct LastAtExit {
+  ~LastAtExit() {
+    if (waits) std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  }
+  bool waits = false;
+};
+[[gnu::init_priority(101)]] LastAtExit last_at_exit;
+
+// Ends the process while tables are being built, with code 0 if the DB works.
+[[noreturn]] void ExitInTheMiddle(const std::string& policy) {
+  Options options = NewDBOptions();
+  options.write_buffer_size = 32 << 10;
+  options.target_file_size_base = 32 << 10;
+  options.max_bytes_for_level_base = 128 << 10;
+  options.level0_file_num_compaction_trigger = 2;
+  options.max_background_jobs = 4;
+  if (!AddOptions(ProteanTableText(policy), &options).ok()) exit(1);
+  std::unique_ptr<DB> opened;
+  if (!OpenDB(&opened, options, test::PerThreadDBPath("exit")).ok()) exit(2);
+  DB* const db = opened.release();
+  std::atomic<bool> failed{false};
+  std::atomic<uint64_t> written{0};
+  std::thread([db, &failed, &written] {
+    Random random(301);
+    for (;;) {
+      const std::string key = random.HumanReadableString(20);
+      const Status s = db->Put(WriteOptions(), key, std::string(50, 'v'));
+      if (!s.ok()) failed = true;
+      written++;
+      std::string value;
+      db->Get(ReadOptions(), key + "x", &value).PermitUncheckedError();
+    }
+  }).detach();
+  while (written < 20000 && !failed) std::this_thread::yield();
+  if (failed) exit(3);
+  last_at_exit.waits = true;
+  exit(0);
+}
+
+// googletest runs tests of this name first: a process that is forked from one
+// that has had a DB open lacks the threads of RocksDB.
+class ExitDeathTest : public testing::TestWithParam<const char*> {};
+
+TEST_P(ExitDeathTest, InTheMiddleOfCompactions) {
+  EXPECT_EXIT(ExitInTheMiddle(GetParam()), testing::ExitedWithCode(0), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Policies, ExitDeathTest,
+    testing::Values("proteus:12", "surf:4:4",
+                    "{id=protean.Proteus;filter_budget_bytes=64K}",
+                    "levels:surf:0:8,proteus:12", "bloomfilter:10"));
+
+// ---- The socket ----
 
 constexpr uint64_t kNoDeadline = ~uint64_t{0};
 
@@ -366,8 +427,7 @@ static RefreshOptions Parsed(const std::string& text) {
   return options;
 }
 
-// What a refresh that is asked for may do: of two limits, the stricter one, and
-// of two sets of files, those in both.
+// A refresh gets the stricter one of two limits, and the files in both sets.
 TEST(RequestLimitsTest, TheStricterLimitCounts) {
   struct Case {
     const char* own;    // options that the application has set

@@ -217,7 +217,7 @@ expect "alone" "registered no" "for which there is no .*; there is none; Protean
   "$work/loading_program" local "$shared" "$protean"
 # RocksDB's own word for it; nothing has been written.
 expect "an OPTIONS file without Protean" \
-  "NotFound: Missing configurable object: table_factory" "" "$work/options_program" "$work/none" "$work/OPTIONS"
+  "" "NotFound: Missing configurable object: table_factory" "$work/options_program" "$work/none" "$work/OPTIONS"
 [ ! -e "$work/none" ] || { failures=$((failures + 1)); echo "a DB was made without Protean"; }
 mv "$work/away.so" "$binding"
 

@@ -78,7 +78,7 @@ class AdviseTest : public OwnDBTest {
     }
   }
   void OpenWith(const Keys& keys) {
-    Open();
+    OpenNew();
     Write(keys);
   }
   // Rewrites all files, as happens to a DB that runs for a while.
@@ -95,8 +95,7 @@ class AdviseTest : public OwnDBTest {
   }
   void Recreate(const std::string& table, const Keys& keys) {
     UseTable(table);
-    OpenNew();
-    Write(keys);
+    OpenWith(keys);
   }
 
   void Get(const std::string& key) { Has(key); }
@@ -107,8 +106,7 @@ class AdviseTest : public OwnDBTest {
     LastIn(lower, target);
   }
 
-  // Makes the reads; returns the average number of data blocks that a read asks
-  // for.
+  // Makes the reads; returns how many data blocks one asks for on average.
   using MakeRead = std::function<void(Random64* random)>;
   double BlocksPerRead(uint64_t seed, int reads, const MakeRead& make) {
     Random64 random(seed);
@@ -164,8 +162,7 @@ class AdviseTest : public OwnDBTest {
   const std::string other_ = path_ + ".other";
 };
 
-// Following the commands of an advice, and nothing else, gives what it
-// promises: for each kind of read, and each level.
+// Following an advice gives what it promises, for each kind of read and level.
 class FollowingAdviceTest : public AdviseTest {
  protected:
   using Kinds = std::map<std::string, MakeRead>;
@@ -281,8 +278,7 @@ class FollowingAdviceTest : public AdviseTest {
 
 }  // namespace
 
-// A DB reads as many blocks as predicted: as it is, under the recommended
-// policy, and under others.
+// A DB reads as many blocks as predicted: as it is, and under other policies.
 TEST_F(AdviseTest, MixedReads) {
   const Keys keys = RandomNumbers(3, 50000);
   const auto make = [&](Random64* r) {
@@ -334,8 +330,7 @@ TEST_F(FollowingAdviceTest, OfEachPolicy) {
            {"{id=BlockBasedTable;filter_policy=bloomfilter:10}", "surf:4:4"},
            {"{id=ProteanTable;filter_policy=surf:0:0}",
             "{id=protean.Proteus;bits_per_key=12;level_bits=kEqual}"},
-           // Filters in parts that are larger than the block cache: both
-           // before, when they are RocksDB's, and after.
+           // Filters in parts, larger than the block cache, before and after.
            {"{id=BlockBasedTable;filter_policy=bloomfilter:10;"
             "partition_filters=true;index_type=kTwoLevelIndexSearch;"
             "cache_index_and_filter_blocks=true}",
@@ -346,8 +341,7 @@ TEST_F(FollowingAdviceTest, OfEachPolicy) {
   }
 }
 
-// RocksDB itself has made the tree, the same in each run: each compaction ends
-// before the next keys come.
+// RocksDB makes the tree itself: a compaction ends before the next keys come.
 TEST_F(FollowingAdviceTest, OfAnotherTree) {
   const Keys keys = TextKeys(60000);
   UseTable("table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10}");
@@ -430,8 +424,7 @@ TEST_F(AdviseTest, InterruptEndsIt) {
   }
 }
 
-// Without --trace and --queries, the saved samples of the DB are used, and the
-// recommended options keep their file.
+// Without other reads, the DB's samples are used, and options keep their file.
 TEST_F(AdviseTest, OwnSamples) {
   UseTable(
       ProteanTableText("{id=protean.Proteus;bits_per_key=10;sample_every=1;"
@@ -473,8 +466,7 @@ TEST_F(AdviseTest, RelativeSeeds) {
 // suffixes, Gets of absent keys get worse, and that is said.
 TEST_F(AdviseTest, KindsOfReads) {
   const Keys keys = RandomNumbers(8, 20000);
-  UseTable(ProteanTableText("bloomfilter:10"));
-  OpenWith(keys);
+  Recreate(ProteanTableText("bloomfilter:10"), keys);
   Trace(6000, [&](Random64* r) {
     const uint64_t lo = r->Next();
     const uint64_t kind = r->Uniform(4);
@@ -545,8 +537,7 @@ TEST_F(AdviseTest, Limits) {
     EXPECT_NEAR(
         NumberIn(row, "build_cpu_seconds"),
         NumberIn(row, "build_ns_per_key") * 1e-9 * NumberIn(row, "keys"), 1e-6);
-    // At least a byte for each key of the largest file, and no file of this
-    // size needs more than this.
+    // At least a byte for each key of the largest file; no file needs 8 MB.
     EXPECT_GT(row["build_memory_bytes"].get<uint64_t>(), keys.size() / 4);
     EXPECT_LT(row["build_memory_bytes"].get<uint64_t>(), 8u << 20);
   }
@@ -715,8 +706,7 @@ TEST_F(AdviseTest, Trace) {
   EXPECT_EQ(kCouldNot, Advise({"--column_family=other"}).code);
 }
 
-// The process that wrote the trace may have died at any moment, even at the end
-// of a record. The reads until then are used.
+// The writing process may die at any moment, even at the end of a record.
 TEST_F(AdviseTest, TraceThatWasCutOff) {
   constexpr uint64_t kReads = 100;
   OpenWith({"a", "b", "c"});

@@ -31,8 +31,7 @@ class ApplyTest : public ToolDBTest {
   }
 };
 
-// Changes an OPTIONS file when RocksDB, which has checked it, gives it its
-// name.
+// Changes an OPTIONS file when RocksDB, having checked it, gives it its name.
 class ChangingFileSystem : public FileSystemWrapper {
  public:
   using FileSystemWrapper::FileSystemWrapper;

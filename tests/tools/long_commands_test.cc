@@ -39,12 +39,6 @@ class StoppedCommandsTest : public ToolDBTest {
     Open();  // the OPTIONS file names the policy of new files
     Close();
   }
-  ToolRun Run(const Keys& command, const Keys& more = {}) const {
-    Keys all = command;
-    all.insert(all.end(), {"--db=" + path_, "--json"});
-    all.insert(all.end(), more.begin(), more.end());
-    return RunTool(all);
-  }
   static size_t Count(const ToolRun& run, const std::string& outcome) {
     size_t files = 0;
     for (const Json& row : run.Rows()) {
@@ -248,8 +242,7 @@ class LiveTest : public ToolDBTest {
         socket_);
     EXPECT_OK(refresher_->socket_status());
   }
-  // Serves, calls `act` as soon as a refresh that takes long has begun, and
-  // returns how the refresh ends.
+  // Serves, calls `act` once a slow refresh has begun, and returns its end.
   ToolRun RefreshUntil(const std::function<void()>& act) {
     FillForOthers();
     std::atomic<bool> began{false};
@@ -380,8 +373,7 @@ TEST_F(LiveTest, RefresherThatEnds) {
   EndServing();
 }
 
-// RocksDB, its copies of a DB, and instances that follow it leave the socket
-// alone.
+// Copies of the DB, and instances that follow it, leave the socket alone, too.
 TEST_F(LiveTest, RocksDBLeavesTheSocketAlone) {
   Fill();
   Env* const env = options_.env;
@@ -389,8 +381,7 @@ TEST_F(LiveTest, RocksDBLeavesTheSocketAlone) {
   for (ColumnFamilyHandle* handle : handles_) {
     ASSERT_OK(db_->Put(WriteOptions(), handle, "key", "value"));
     ASSERT_OK(db_->Flush(FlushOptions(), handle));
-    ASSERT_OK(
-        db_->CompactRange(CompactRangeOptions(), handle, nullptr, nullptr));
+    ASSERT_OK(CompactAll(db_.get(), handle));
   }
   {
     Options options(options_, Family(0));

@@ -83,14 +83,12 @@ static std::string NewFolder() {
 ToolDBTest::ToolDBTest() : path_(NewFolder()) {
   options_.create_if_missing = true;
   options_.create_missing_column_families = true;
-  // Clearing the 70 MB that RocksDB reserves for each log takes longer than
-  // the rest of most tests.
+  // See NewDBOptions.
   options_.allow_fallocate = false;
   AddFamily(kDefaultColumnFamilyName,
-            "table_factory={id=ProteanTable;filter_policy={id=protean."
-            "Proteus;samples_file=" +
-                path_ + ".samples}}");
-  AddFamily("surf", "table_factory={id=ProteanTable;filter_policy=surf:0:8}");
+            ProteanTableText("{id=protean.Proteus;samples_file=" + path_ +
+                             ".samples}"));
+  AddFamily("surf", ProteanTableText("surf:0:8"));
   AddFamily("bloom",
             "table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10}");
   EXPECT_OK(DestroyDB(path_, Options()));
@@ -126,6 +124,12 @@ void ToolDBTest::Close() {
   }
   handles_.clear();
   db_.reset();
+}
+
+ToolRun ToolDBTest::Run(Keys command, const Keys& more) const {
+  command.insert(command.end(), {"--db=" + path_, "--json"});
+  command.insert(command.end(), more.begin(), more.end());
+  return RunTool(command);
 }
 
 void ToolDBTest::WriteRun(ColumnFamilyHandle* handle, bool upper) {
@@ -219,10 +223,6 @@ void ToolDBTest::ExpectAllKeys(size_t family) {
     ASSERT_OK(db_->Get(ReadOptions(), handles_[family], KeyOf(i), &value)) << i;
   }
   Close();
-}
-
-std::string ToolDBTest::KeyOf(uint64_t i, uint64_t behind) {
-  return BigEndian(i * 0x10001000100 + behind);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -30,8 +30,7 @@ struct ToolRun {
   std::map<std::string, Json> FileRows() const;
   // Checks that the command has found nothing wrong. Returns this.
   const ToolRun& ExpectFine() const;
-  // Checks that the command failed, with one line on stderr that has these
-  // words.
+  // Checks that the command failed with one line on stderr, with these words.
   void ExpectRefused(const Keys& words) const;
 };
 
@@ -41,8 +40,7 @@ ToolRun RunTool(const Keys& arguments);
 // progress is shown. The output to stdout is dropped.
 ToolRun RunToolOnTerminal(const Keys& arguments);
 
-// Sends a signal, such as that of Ctrl-C, to this process as soon as the
-// command that runs in it catches that signal.
+// Sends a signal to this process once the command that runs in it catches it.
 class SignalWhenCaught {
  public:
   explicit SignalWhenCaught(int signal)
@@ -73,18 +71,21 @@ class ToolDBTest : public testing::Test {
   void Open();
   void Close();
 
+  // Runs a command with --json.
+  ToolRun Run(Keys command, const Keys& more = {}) const;
+
   // The key with number i, or the string `behind` places behind it.
-  static std::string KeyOf(uint64_t i, uint64_t behind = 0);
+  static std::string KeyOf(uint64_t i, uint64_t behind = 0) {
+    return BigEndian(i * 0x10001000100 + behind);
+  }
 
   // Writes a third of the keys to level 0, or the others to level 3.
   void WriteRun(ColumnFamilyHandle* handle, bool upper);
 
-  // Writes a third of the keys to level 0, the others to level 3, and closes
-  // the DB.
+  // Writes both runs, and closes the DB.
   void Fill();
 
-  // Fills the DB, the first column family with filters of SuRF-Base. New files
-  // of it get filters of Proteus.
+  // With filters of SuRF-Base in the first family, whose new files get Proteus.
   void FillWithSurfBase();
   // Queries right above keys, for which SuRF-Base is useless.
   static std::vector<SampleQuery> QueriesAboveKeys();
@@ -100,8 +101,7 @@ class ToolDBTest : public testing::Test {
     return path.substr(path.rfind('/') + 1);
   }
 
-  // Names and contents of the DB's files, except for the lock and logs of what
-  // happened.
+  // Names and contents of the DB's files, but for the lock and info logs.
   std::map<std::string, std::string> Disk() const;
   std::string Manifest() const;
   // The latest OPTIONS file without its version.

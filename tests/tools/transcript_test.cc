@@ -94,8 +94,7 @@ void ReplaceAll(const std::string& from, const std::string& to,
   }
 }
 
-// The words of a line, of which those in "quotes" may have spaces, \n, \t and
-// \xff.
+// The words of a line. Those in "quotes" may have spaces, \n, \t and \xff.
 Words Split(const std::string& line) {
   Words words;
   bool inside = false;
@@ -126,8 +125,7 @@ Words Split(const std::string& line) {
   return words;
 }
 
-// Runs a program of RocksDB alone. Returns what it prints to stdout, and its
-// exit code in brackets if that is not 0.
+// What a program of RocksDB alone prints, and its exit code if that is not 0.
 std::string RunStock(const Words& program) {
   std::string command;
   for (const std::string& word : program) command += "'" + word + "' ";
@@ -323,8 +321,8 @@ void TranscriptTest::Direct(const Words& words, std::string* answer) {
       EXPECT_EQ("", FirstIn(db_.get(), queries[i].lo, queries[i].hi, {},
                             handles_[IndexOf(words.at(1))]));
     }
-  } else if (verb == "stock_gets") {  // stock_gets.cc
-    *answer = RunStock({STOCK_GETS, path_});
+  } else if (verb == "stock_gets") {  // tests/shared/options_program.cc
+    *answer = RunStock({STOCK_GETS, path_, "gets"});
   } else if (verb == "stock_ldb") {  // ARGUMENTS...
     Words program = {STOCK_LDB, "--db=" + path_};
     program.insert(program.end(), words.begin() + 1, words.end());

@@ -22,11 +22,7 @@ namespace {
 
 class VerifyTest : public ToolDBTest {
  protected:
-  ToolRun Run(const std::string& command, Keys more = {}) {
-    more.insert(more.begin(), {command, "--db=" + path_, "--json"});
-    return RunTool(more);
-  }
-  ToolRun Verify(const Keys& more = {}) { return Run("verify", more); }
+  ToolRun Verify(const Keys& more = {}) { return Run({"verify"}, more); }
   // The row of an SST file outside of a DB.
   static Json VerifyFile(const std::string& path, int code) {
     const ToolRun run = RunTool({"verify", path, "--json"});
@@ -62,9 +58,8 @@ TEST_F(VerifyTest, FixesOnlyWhatIsWrong) {
   const std::vector<std::string> before = Files("surf");
   ASSERT_EQ(2u, before.size());
   const std::string options_before = OptionsOnDisk();
-  // One file gets the filter of another one, which has another key in the
-  // place of one of its own: they differ in the byte of which the filter has a
-  // suffix.
+  // One file gets the filter of another one, of whose keys one differs, in the
+  // byte of which the filter has a suffix.
   const std::string path = before.back();
   Keys keys;
   for (uint64_t i = 0; i < kKeys; i++) {
@@ -175,8 +170,7 @@ TEST_F(VerifyTest, SizesThatCannotBe) {
   ExpectHas(inspect.out, {"the file is damaged"});
 }
 
-// A MANIFEST that was copied too early. The last change has replaced all files
-// of a column family.
+// A MANIFEST copied too early: the last change replaced all files of a family.
 TEST_F(VerifyTest, CutOffManifest) {
   Fill();
   Open();
@@ -251,7 +245,7 @@ class InterveningFileSystem : public FileSystemWrapper {
  public:
   using FileSystemWrapper::FileSystemWrapper;
 
-  static std::function<void()> intervene;
+  static inline std::function<void()> intervene;
 
   static const char* kClassName() { return "InterveningFileSystem"; }
   const char* Name() const override { return kClassName(); }
@@ -269,8 +263,6 @@ class InterveningFileSystem : public FileSystemWrapper {
  private:
   std::once_flag once_;
 };
-
-std::function<void()> InterveningFileSystem::intervene;
 
 // What compaction has taken away is read where it is now.
 TEST_F(VerifyTest, SuccessorsOfFilesThatAreGone) {
@@ -353,8 +345,7 @@ TEST_F(VerifyTest, UnknownComparator) {
   VerifyFile(Files("odd")[0], kFine);
 }
 
-// Keys with timestamps, in a file alone and in a column family which strips the
-// timestamps from the keys in its files.
+// In a file alone, and in a column family which strips them in its files.
 TEST_F(VerifyTest, Timestamps) {
   AddFamily("stripped",
             "table_factory={id=ProteanTable;filter_policy=surf:0:8}");
@@ -384,8 +375,7 @@ TEST_F(VerifyTest, Timestamps) {
 
 // ---- Filters in parts ----
 
-// Whether the files of the lower level have filters in parts, then those of the
-// upper level, and then the options of the DB.
+// Whether files of level 3 and of level 0, and the options, have parts.
 struct History {
   const char* name;
   bool lower;
@@ -413,8 +403,7 @@ class PartitionsTest : public VerifyTest {
           NewTable("ProteanTable", more + "filter_policy=" + policies[i]);
     }
   }
-  // Makes the DB new: two thirds of the keys are in level 3, the others in
-  // level 0.
+  // Makes the DB new, with both runs (WriteRun).
   void Make(const History& history) {
     ASSERT_OK(
         DestroyDB(path_, Options(options_, families_[0].options), families_));
@@ -435,7 +424,7 @@ class PartitionsTest : public VerifyTest {
   // Whether each file of a column family has its filter in parts, by level.
   std::map<int, bool> PartedLevels(const std::string& family) {
     const ToolRun run =
-        Run("inspect", {"--column_family=" + family}).ExpectFine();
+        Run({"inspect"}, {"--column_family=" + family}).ExpectFine();
     std::map<int, bool> levels;
     for (const Json& row : run.Rows()) {
       EXPECT_EQ("", row["unfiltered"]) << row;
@@ -452,7 +441,7 @@ class PartitionsTest : public VerifyTest {
     return levels;
   }
   void ExpectVerified() {
-    const ToolRun run = Run("verify").ExpectFine();
+    const ToolRun run = Run({"verify"}).ExpectFine();
     EXPECT_EQ(6u, run.Rows().size());
     for (const Json& row : run.Rows()) {
       EXPECT_EQ("ok", row["status"]) << row;
@@ -487,7 +476,7 @@ class PartitionsTest : public VerifyTest {
   // rightly of a whole one, and the data is still read.
   void ExpectFound(const std::string& path, bool whole) {
     const Json row = ExpectOnly(Verify(), path, "damaged filter");
-    const ToolRun inspect = Run("inspect");
+    const ToolRun inspect = Run({"inspect"});
     EXPECT_EQ(kFoundSomething, inspect.code) << inspect.out;
     for (auto& [file, inspected] : inspect.FileRows()) {
       EXPECT_EQ(file == NameOf(path), inspected["column_family"] != "bloom" &&
@@ -502,8 +491,7 @@ class PartitionsTest : public VerifyTest {
 
 }  // namespace
 
-// Files of any history are inspected and verified; those that are rewritten
-// have the filters of the options.
+// Files of any history. Those that are rewritten have filters of the options.
 TEST_F(PartitionsTest, InspectVerifyAndRefresh) {
   const std::string samples = path_ + ".today";
   ASSERT_OK(WriteQueryFile(Env::Default(), samples, QueriesAboveKeys()));
@@ -528,8 +516,8 @@ TEST_F(PartitionsTest, InspectVerifyAndRefresh) {
 
     // Parts this small are not always better than a whole filter before.
     const ToolRun run =
-        Run("refresh", {"--column_family=default", "--samples=" + samples,
-                        "--all", "--min_gain=0.001"})
+        Run({"refresh"}, {"--column_family=default", "--samples=" + samples,
+                          "--all", "--min_gain=0.001"})
             .ExpectFine();
     EXPECT_EQ(2u, run.FileRows().size()) << run.out;
     for (const auto& [file, row] : run.FileRows()) {
@@ -543,7 +531,7 @@ TEST_F(PartitionsTest, InspectVerifyAndRefresh) {
     ExpectAllKeys(0);
     // Nothing is left to gain.
     for (const auto& [file, row] :
-         Run("refresh", {"--column_family=default"}).FileRows()) {
+         Run({"refresh"}, {"--column_family=default"}).FileRows()) {
       EXPECT_EQ("too little gain", row["outcome"]) << row;
     }
   }
@@ -571,7 +559,7 @@ TEST_F(PartitionsTest, Advise) {
       const Keys reads = {"--queries=" + queries, "--column_family=" + family,
                           "--policies=surf:0:8,proteus:12"};
       const auto before = Disk();
-      const ToolRun run = Run("advise", reads).ExpectFine();
+      const ToolRun run = Run({"advise"}, reads).ExpectFine();
       EXPECT_EQ(before, Disk());
       size_t policies = 0;
       for (const Json& row : run.Rows()) {
@@ -604,8 +592,7 @@ TEST_F(PartitionsTest, Advise) {
 // ---- Damage ----
 
 // Filters, whole and in parts, and directories, under wrong and right checksums
-// of RocksDB. The file's data is intact, so it can be rewritten, also in level
-// 0.
+// of RocksDB. The data is intact, so files can be rewritten, also in level 0.
 TEST_F(PartitionsTest, DamagedFiltersAreFoundAndFixed) {
   for (const History& history : {kHistories[0], kHistories[1]}) {
     ASSERT_NO_FATAL_FAILURE(Make(history));
@@ -626,7 +613,7 @@ TEST_F(PartitionsTest, DamagedFiltersAreFoundAndFixed) {
                   (*bytes)[directory ? 9 : bytes->size() / 2] ^= 0x10;
                 }));
             ExpectFound(path, /*whole=*/!history.lower);
-            Run("verify", {"--fix"}).ExpectFine();
+            Run({"verify"}, {"--fix"}).ExpectFine();
             ExpectVerified();
             EXPECT_EQ(parted, PartedLevels(name));
             ExpectAllKeys(family);

@@ -3,7 +3,8 @@
 //  Linked into each test: its databases and files are in a temporary folder of
 //  its own, which is gone when the test ends. TEST_TMPDIR, if it is set, says
 //  where the folder is made. A test that crashes leaves the folder. A test may
-//  also have thousands of files open.
+//  have thousands of files open. Filters have the same salt each time, and so
+//  the same false positives. Options can name the policies of the benchmarks.
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -14,6 +15,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "db_bench_ext/filter_spec.h"
+#include "filter_policy/bits/checksum.h"
 #include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -80,6 +83,13 @@ OwnFolder folder;
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return false;
   limit.rlim_cur = std::min(std::max(limit.rlim_cur, kFiles), limit.rlim_max);
   return setrlimit(RLIMIT_NOFILE, &limit) == 0;
+}();
+
+[[maybe_unused]] const bool salt_fixed = [] {
+  FilterSalt::Fix(
+      FilterSalt{/*file=*/0x0123456789abcdef, /*process=*/0xfedcba9876543210});
+  RegisterComparisonPolicies();
+  return true;
 }();
 
 }  // namespace
