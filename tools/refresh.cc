@@ -192,7 +192,7 @@ class Refresh : public Command {
     if (!samples_.empty()) s = ReadQueries(samples_, err(), &queries_);
     const bool writes = !options_.dry_run;
     if (s.ok() && writes) {
-      s = CheckForWriting(
+      s = OpenedDB::CheckForWriting(
           target_,
           "; close it, or let that process call protean::RefreshFilters or run "
           "a protean::FilterRefresher, which --live asks; --dry_run works "

@@ -310,7 +310,7 @@ class Verify : public Command {
     Status s = OpenTarget(/*or_files=*/true);
     // Hours of reading would be in vain if the DB could not be opened then.
     if (s.ok() && fix_) {
-      s = CheckForWriting(target_, /*while_open=*/"");
+      s = OpenedDB::CheckForWriting(target_);
       if (!s.ok()) s = NothingFixed(target_, s);
     }
     if (!s.ok()) return s;
