@@ -101,12 +101,9 @@ std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results) {
   return saved;
 }
 
-Recommendation Recommend(const std::vector<ReplayResult>& results,
-                         const AdviceLimits& limits, double min_saving) {
+size_t Recommend(const std::vector<ReplayResult>& results,
+                 const AdviceLimits& limits, double min_saving) {
   const double worth = min_saving / 100 * results[kNoFilters].blocks_per_read;
-  Recommendation recommended;
-  recommended.without_limits =
-      Best(results, std::vector<bool>(results.size(), true), worth);
   std::vector<bool> allowed(results.size());
   size_t nearest = kNoFilters;
   for (size_t i = kNoFilters; i < results.size(); i++) {
@@ -116,10 +113,7 @@ Recommendation Recommend(const std::vector<ReplayResult>& results,
       nearest = i;
     }
   }
-  recommended.obeys = allowed[nearest];
-  recommended.result =
-      recommended.obeys ? Best(results, allowed, worth) : nearest;
-  return recommended;
+  return allowed[nearest] ? Best(results, allowed, worth) : nearest;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

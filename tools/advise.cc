@@ -520,13 +520,12 @@ class Advise : public Command {
   }
 
   Status Recommended() const {
-    const Recommendation recommended =
-        Recommend(report_.results, limits_, min_saving_);
-    const ReplayResult& chosen = report_.results[recommended.result];
-    PrintKinds(recommended.result);
-    PrintLevels(recommended.result);
+    const size_t recommended = Recommend(report_.results, limits_, min_saving_);
+    const ReplayResult& chosen = report_.results[recommended];
+    PrintKinds(recommended);
+    PrintLevels(recommended);
     const LimitUse use = TightestLimit(chosen, limits_);
-    if (!recommended.obeys) {
+    if (use.exceeds()) {
       out().Row({{"row", "miss"},
                  {"column_family", family_.name},
                  {"policy", chosen.name},
@@ -537,14 +536,14 @@ class Advise : public Command {
           "no policy obeys the limits; the nearest miss is " + chosen.name +
           ", which " + use.Text());
     }
-    if (recommended.without_limits != recommended.result) {
-      const ReplayResult& ruled_out =
-          report_.results[recommended.without_limits];
+    const size_t without_limits =
+        Recommend(report_.results, AdviceLimits(), min_saving_);
+    if (without_limits != recommended) {
+      const ReplayResult& ruled_out = report_.results[without_limits];
       out().Line("Without limits, the advice would be " + ruled_out.name +
                  ", which " + TightestLimit(ruled_out, limits_).Text());
     }
-    const Candidate& best = candidates_[recommended.result];
-    PrintAdvice(best, recommended.result);
+    PrintAdvice(recommended);
     if (!report_.stopped) return Status::OK();
     return Status::Incomplete(
         Format("interrupted; the advice rests on the %zu files whose filters "
@@ -669,7 +668,8 @@ class Advise : public Command {
     }
   }
 
-  void PrintAdvice(const Candidate& candidate, size_t recommended) const {
+  void PrintAdvice(size_t recommended) const {
+    const Candidate& candidate = candidates_[recommended];
     const std::string seed_file = SeedsFor(candidate);
     const std::string policy = OptionText(candidate, seed_file);
     const std::vector<std::string> commands =

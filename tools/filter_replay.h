@@ -285,20 +285,12 @@ const ReplayKind* AbsentGets(const ReplayResult& result);
 // -1 where there is no such number.
 std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results);
 
-struct Recommendation {
-  // The index of the best result, or of the nearest miss if none of the results
-  // obeys the limits.
-  size_t result = kNoFilters;
-  bool obeys = true;
-  // The index that would be best if there were no limits.
-  size_t without_limits = kNoFilters;
-};
-
-// Starts from no filters; if the limits rule these out, from the result with
-// the largest saving per bit. Goes on to the result with the largest saving per
-// additional bit, until a bit saves less than `min_saving` percent of the
-// blocks read without filters.
-Recommendation Recommend(const std::vector<ReplayResult>& results,
-                         const AdviceLimits& limits, double min_saving);
+// Returns the index of the best result, or of the nearest miss if none of the
+// results obeys the limits. Starts from no filters; if the limits rule these
+// out, from the result with the largest saving per bit. Goes on to the result
+// with the largest saving per additional bit, until a bit saves less than
+// `min_saving` percent of the blocks read without filters.
+size_t Recommend(const std::vector<ReplayResult>& results,
+                 const AdviceLimits& limits, double min_saving);
 
 }  // namespace ROCKSDB_NAMESPACE::protean
