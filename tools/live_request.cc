@@ -9,8 +9,8 @@
 
 #include <cctype>
 #include <cerrno>
-#include <cstring>
 
+#include "plugin/request_server.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -29,22 +29,16 @@ std::string Escaped(const std::string& value) {
 
 // Stores a socket that is connected to the process.
 Status Connect(const std::string& path, int* fd) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) {
+  constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
+  if (path.size() > kMaxPath) {
     return Status::NotSupported(
         Format("the socket %s of %zu bytes is not allowed; allowed: paths of "
                "up to %zu bytes, which --socket=PATH names",
-               path.c_str(), path.size(), sizeof(address.sun_path) - 1));
+               path.c_str(), path.size(), kMaxPath));
   }
-  memcpy(address.sun_path, path.data(), path.size());
-  *fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (connect(*fd, reinterpret_cast<const sockaddr*>(&address),
-              sizeof(address)) == 0) {
-    return Status::OK();
-  }
+  *fd = OpenSocket(path, /*connects=*/true);
+  if (*fd >= 0) return Status::OK();
   const int error = errno;
-  close(*fd);
   if (error == EACCES || error == EPERM) {
     return Status::IOError("the socket " + path +
                            " is another user's; ask as the user whose process "
