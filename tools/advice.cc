@@ -16,33 +16,6 @@ double SavingPerBit(const ReplayResult& from, const ReplayResult& to) {
   return more <= 0 ? 0 : (from.blocks_per_read - to.blocks_per_read) / more;
 }
 
-// The best of the allowed results, of which there is at least one.
-size_t Best(const std::vector<ReplayResult>& results,
-            const std::vector<bool>& allowed, double worth) {
-  const auto next_after = [&](size_t from, double least) {
-    size_t next = from;
-    double most = least;
-    for (size_t i = kNoFilters + 1; i < results.size(); i++) {
-      if (!allowed[i]) continue;
-      const double saving = SavingPerBit(results[from], results[i]);
-      if (saving > most) {
-        most = saving;
-        next = i;
-      }
-    }
-    return next;
-  };
-  size_t best = kNoFilters;
-  if (!allowed[kNoFilters]) {
-    best = next_after(kNoFilters, -AdviceLimits::kNoLimit);
-  }
-  while (true) {
-    const size_t next = next_after(best, worth);
-    if (next == best) return best;
-    best = next;
-  }
-}
-
 }  // namespace
 
 const ReplayKind* AbsentGets(const ReplayResult& result) {
@@ -103,17 +76,28 @@ std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results) {
 
 size_t Recommend(const std::vector<ReplayResult>& results,
                  const AdviceLimits& limits, double min_saving) {
-  const double worth = min_saving / 100 * results[kNoFilters].blocks_per_read;
-  std::vector<bool> allowed(results.size());
-  size_t nearest = kNoFilters;
-  for (size_t i = kNoFilters; i < results.size(); i++) {
-    const LimitUse use = TightestLimit(results[i], limits);
-    allowed[i] = !use.exceeds();
-    if (use.Share() < TightestLimit(results[nearest], limits).Share()) {
-      nearest = i;
-    }
+  std::vector<double> shares;  // of what the tightest limit allows
+  for (const ReplayResult& result : results) {
+    shares.push_back(TightestLimit(result, limits).Share());
   }
-  return allowed[nearest] ? Best(results, allowed, worth) : nearest;
+  const auto nearest =
+      std::min_element(shares.begin() + kNoFilters, shares.end());
+  if (*nearest > 1) return static_cast<size_t>(nearest - shares.begin());
+  const double worth = min_saving / 100 * results[kNoFilters].blocks_per_read;
+  double least = shares[kNoFilters] > 1 ? -AdviceLimits::kNoLimit : worth;
+  for (size_t best = kNoFilters;;) {
+    size_t next = best;
+    for (size_t i = kNoFilters + 1; i < results.size(); i++) {
+      const double saving = SavingPerBit(results[best], results[i]);
+      if (shares[i] <= 1 && saving > least) {
+        least = saving;
+        next = i;
+      }
+    }
+    if (next == best) return best;
+    best = next;
+    least = worth;
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -525,7 +525,7 @@ class Advise : public Command {
     PrintKinds(recommended);
     PrintLevels(recommended);
     const LimitUse use = TightestLimit(chosen, limits_);
-    if (use.exceeds()) {
+    if (use.Share() > 1) {
       out().Row({{"row", "miss"},
                  {"column_family", family_.name},
                  {"policy", chosen.name},

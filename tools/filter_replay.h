@@ -264,12 +264,12 @@ struct LimitUse {
   double needs = 0;
   double allowed = AdviceLimits::kNoLimit;
 
+  // Above 1 if the limit is exceeded.
   double Share() const {
     if (allowed == AdviceLimits::kNoLimit) return 0;
     if (allowed > 0) return needs / allowed;
     return needs > 0 ? AdviceLimits::kNoLimit : 1;
   }
-  bool exceeds() const { return Share() > 1; }
   // Such as "needs 0.0200 blocks for a Get of an absent key, but
   // --max_get_blocks=0.0100".
   std::string Text() const;
