@@ -25,26 +25,23 @@ const ReplayKind* AbsentGets(const ReplayResult& result) {
   return nullptr;
 }
 
-std::string LimitUse::Text() const {
-  if (flag == "max_filter_memory") {
-    return Format("takes %s of filters, but --%s is %s",
-                  PrintedBytes(needs).c_str(), flag.c_str(),
-                  PrintedBytes(allowed).c_str());
-  }
-  return Format(
-      flag == "max_get_blocks"
-          ? "needs %.4f blocks for a Get of an absent key, but --%s=%g"
-          : "takes %.3g seconds of CPU to build, but --%s=%g",
-      needs, flag.c_str(), allowed);
-}
-
 LimitUse TightestLimit(const ReplayResult& result, const AdviceLimits& limits) {
   const ReplayKind* const gets = AbsentGets(result);
+  const double blocks = gets == nullptr ? 0 : gets->BlocksPerRead();
+  const double bytes = result.all.filter_bytes;
+  const double seconds = result.all.build_nanos * 1e-9;
   const LimitUse uses[] = {
-      {"max_get_blocks", gets == nullptr ? 0 : gets->BlocksPerRead(),
-       limits.get_blocks},
-      {"max_filter_memory", result.all.filter_bytes, limits.filter_memory},
-      {"max_build_cpu", result.all.build_nanos * 1e-9, limits.build_cpu}};
+      {"max_get_blocks", blocks, limits.get_blocks,
+       Format("needs %.4f blocks for a Get of an absent key, but "
+              "--max_get_blocks=%g",
+              blocks, limits.get_blocks)},
+      {"max_filter_memory", bytes, limits.filter_memory,
+       "takes " + PrintedBytes(bytes) +
+           " of filters, but --max_filter_memory is " +
+           PrintedBytes(limits.filter_memory)},
+      {"max_build_cpu", seconds, limits.build_cpu,
+       Format("takes %.3g seconds of CPU to build, but --max_build_cpu=%g",
+              seconds, limits.build_cpu)}};
   return *std::max_element(std::begin(uses), std::end(uses),
                            [](const LimitUse& a, const LimitUse& b) {
                              return a.Share() < b.Share();

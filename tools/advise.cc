@@ -534,14 +534,14 @@ class Advise : public Command {
                  {"allowed", use.allowed}});
       return Status::NotFound(
           "no policy obeys the limits; the nearest miss is " + chosen.name +
-          ", which " + use.Text());
+          ", which " + use.text);
     }
     const size_t without_limits =
         Recommend(report_.results, AdviceLimits(), min_saving_);
     if (without_limits != recommended) {
       const ReplayResult& ruled_out = report_.results[without_limits];
       out().Line("Without limits, the advice would be " + ruled_out.name +
-                 ", which " + TightestLimit(ruled_out, limits_).Text());
+                 ", which " + TightestLimit(ruled_out, limits_).text);
     }
     PrintAdvice(recommended);
     if (!report_.stopped) return Status::OK();

@@ -260,9 +260,12 @@ struct AdviceLimits {
 // How a result stands to the limit that it exceeds by the largest factor, or
 // comes nearest to.
 struct LimitUse {
-  std::string flag;  // such as "max_get_blocks"
-  double needs = 0;
-  double allowed = AdviceLimits::kNoLimit;
+  const char* flag;
+  double needs;
+  double allowed;
+  // Such as "needs 0.0200 blocks for a Get of an absent key, but
+  // --max_get_blocks=0.0100".
+  std::string text;
 
   // Above 1 if the limit is exceeded.
   double Share() const {
@@ -270,9 +273,6 @@ struct LimitUse {
     if (allowed > 0) return needs / allowed;
     return needs > 0 ? AdviceLimits::kNoLimit : 1;
   }
-  // Such as "needs 0.0200 blocks for a Get of an absent key, but
-  // --max_get_blocks=0.0100".
-  std::string Text() const;
 };
 LimitUse TightestLimit(const ReplayResult& result, const AdviceLimits& limits);
 

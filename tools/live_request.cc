@@ -56,8 +56,7 @@ class Reader {
  public:
   Reader(int fd, bool is_refresh) : fd_(fd), is_refresh_(is_refresh) {}
 
-  Status Read(const std::function<bool(const Json*)>& watch,
-              std::string* body) {
+  Status Read(const Watch& watch, std::string* body) {
     bool stopped = false;
     for (bool ended = false; !ended;) {
       if (!stopped && !watch(nullptr)) {
@@ -90,7 +89,7 @@ class Reader {
       size_ = strtoull(&text_[length + name.size()], nullptr, 10);
     text_.erase(0, end + 4);
   }
-  void TakeProgress(const std::function<bool(const Json*)>& watch) {
+  void TakeProgress(const Watch& watch) {
     if (code_ != 200 || !is_refresh_) return;
     for (size_t end; (end = text_.find('\n')) != std::string::npos;) {
       const Json line = Json::parse(text_.substr(0, end), nullptr, false);
@@ -135,8 +134,7 @@ void LiveFlags::AddFlags(Arguments* arguments) {
 
 Status AskLive(const Target& target, const LiveFlags& flags,
                const std::string& request, LiveParameters parameters,
-               const std::function<bool(const Json* progress)>& watch,
-               std::string* body) {
+               const Watch& watch, std::string* body) {
   if (!target.column_family.empty()) {
     parameters.emplace("column_family", target.column_family);
   }

@@ -3,7 +3,6 @@
 //  protean refresh: rewrites files whose filters no longer suit the queries.
 
 #include <cinttypes>
-#include <functional>
 
 #include "plugin/facts.h"
 #include "plugin/refresh_filters.h"
@@ -245,11 +244,6 @@ class Refresh : public Command {
     }
     return any ? Status::OK() : s;
   }
-
-  // Shows how far the refresh of a column family is, given as the JSON of a
-  // RefreshProgress with the "seconds" so far, if that is news. Returns false
-  // if the refresh is to end.
-  using Watch = std::function<bool(const Json* progress)>;
 
   // Refreshes a column family of the DB that is open here, and stores the
   // RefreshResult as JSON; null if there is none.
