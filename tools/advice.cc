@@ -30,15 +30,17 @@ LimitUse TightestLimit(const ReplayResult& result, const AdviceLimits& limits) {
   const double blocks = gets == nullptr ? 0 : gets->BlocksPerRead();
   const double bytes = result.all.filter_bytes;
   const double seconds = result.all.build_nanos * 1e-9;
+  const double memory = limits.filter_memory == 0
+                            ? AdviceLimits::kNoLimit
+                            : static_cast<double>(limits.filter_memory);
   const LimitUse uses[] = {
       {"max_get_blocks", blocks, limits.get_blocks,
        Format("needs %.4f blocks for a Get of an absent key, but "
               "--max_get_blocks=%g",
               blocks, limits.get_blocks)},
-      {"max_filter_memory", bytes, limits.filter_memory,
+      {"max_filter_memory", bytes, memory,
        "takes " + PrintedBytes(bytes) +
-           " of filters, but --max_filter_memory is " +
-           PrintedBytes(limits.filter_memory)},
+           " of filters, but --max_filter_memory is " + PrintedBytes(memory)},
       {"max_build_cpu", seconds, limits.build_cpu,
        Format("takes %.3g seconds of CPU to build, but --max_build_cpu=%g",
               seconds, limits.build_cpu)}};

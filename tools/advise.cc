@@ -152,7 +152,7 @@ class Advise : public Command {
           "point_lookups_use_whole_keys=true is tried, too, unless there are "
           "--policies",
           0},
-         {"max_filter_memory", "BYTES", &max_filter_memory_,
+         {"max_filter_memory", "BYTES", &limits_.filter_memory,
           "recommend no filters that take more than that in all", 1},
          {"max_build_cpu", "SECONDS", &limits_.build_cpu,
           "recommend no filters that take more CPU to build for all files", 0},
@@ -225,8 +225,7 @@ class Advise : public Command {
     if (trace_.empty()) return ReadSamples(reads);
     uint64_t others = 0;
     std::string cut_off;
-    const Status s =
-        ReadTrace(Env::Default(), trace_, family_.id, reads, &others, &cut_off);
+    const Status s = ReadTrace(trace_, family_.id, reads, &others, &cut_off);
     if (!s.ok()) return s;
     if (!cut_off.empty()) err() << cut_off << ". The reads before are used\n";
     source_ = "the trace " + trace_;
@@ -291,9 +290,6 @@ class Advise : public Command {
 
   // Opens the target, reads the reads and finds what they find.
   Status Prepare() {
-    if (max_filter_memory_ > 0) {
-      limits_.filter_memory = static_cast<double>(max_filter_memory_);
-    }
     // No filter is always a candidate: all others are compared with it, and it
     // costs nothing.
     candidates_ = {{"as it is"}, {"none"}};
@@ -713,7 +709,6 @@ class Advise : public Command {
   std::string save_samples_;
   std::vector<std::string> policies_;
   uint64_t max_bytes_ = uint64_t{1} << 30;
-  uint64_t max_filter_memory_ = 0;  // 0 if not given
   double min_saving_ = 1;
   AdviceLimits limits_;
 

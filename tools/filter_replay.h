@@ -252,9 +252,9 @@ constexpr double kAsGood = 1.02;
 struct AdviceLimits {
   static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-  double get_blocks = kNoLimit;     // of a Get of an absent key, on average
-  double filter_memory = kNoLimit;  // bytes of all filters
-  double build_cpu = kNoLimit;      // seconds, to build all filters
+  double get_blocks = kNoLimit;  // of a Get of an absent key, on average
+  uint64_t filter_memory = 0;    // bytes of all filters; 0 is no limit
+  double build_cpu = kNoLimit;   // seconds, to build all filters
 };
 
 // How a result stands to the limit that it exceeds by the largest factor, or

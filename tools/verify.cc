@@ -219,15 +219,6 @@ struct VerifyTotals {
   }
 };
 
-// What verify does not look at, and how to.
-std::string LeftToRocksDB(const Target& target) {
-  const std::string db = target.db.empty() ? "DIR" : target.db;
-  return "Left to RocksDB: values in blob files and checksums of whole files "
-         "(DB::VerifyChecksum, DB::VerifyFileChecksums), the write-ahead log "
-         "and the MANIFEST (ldb " +
-         ShellWord("--db=" + db) + " checkconsistency)";
-}
-
 // ---- Fixing ----
 
 const std::vector<Column> kFixedColumns = {
@@ -327,7 +318,12 @@ class Verify : public Command {
     s = VerifyAll(&totals);
     if (!s.ok()) return s;
     out().Line(totals.Summary());
-    out().Line(LeftToRocksDB(target_));
+    out().Line(
+        "Left to RocksDB: values in blob files and checksums of whole files "
+        "(DB::VerifyChecksum, DB::VerifyFileChecksums), the write-ahead log "
+        "and the MANIFEST (ldb " +
+        ShellWord("--db=" + (target_.db.empty() ? "DIR" : target_.db)) +
+        " checkconsistency)");
     found_ = totals.NeedsAttention();
     return fix_ && totals.wrong > 0 ? Fix(totals) : s;
   }
