@@ -341,23 +341,6 @@ Status SystemError(const std::string& path) {
   return Status::IOError("cannot listen at " + path, errnoStr(errno));
 }
 
-// A socket that is bound to the path, or connected to it. -1 and errno if that
-// fails.
-int OpenSocket(const std::string& path, bool connects) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  memcpy(address.sun_path, path.data(), path.size());
-  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
-  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  // Linux gives the file the mode of the socket.
-  if (fd < 0 || fchmod(fd, S_IRUSR | S_IWUSR) != 0) return -1;
-  if ((connects ? connect : bind)(fd, generic, sizeof(address)) == 0) return fd;
-  const int error = errno;
-  close(fd);
-  errno = error;
-  return -1;
-}
-
 // Deletes the socket of a process that has ended.
 Status DeleteStale(const std::string& path) {
   struct stat found;
@@ -376,6 +359,21 @@ Status DeleteStale(const std::string& path) {
 }
 
 }  // namespace
+
+int OpenSocket(const std::string& path, bool connects) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  memcpy(address.sun_path, path.data(), path.size());
+  const auto* generic = reinterpret_cast<const sockaddr*>(&address);
+  const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  // Linux gives the file the mode of the socket.
+  if (fd < 0 || fchmod(fd, S_IRUSR | S_IWUSR) != 0) return -1;
+  if ((connects ? connect : bind)(fd, generic, sizeof(address)) == 0) return fd;
+  const int error = errno;
+  close(fd);
+  errno = error;
+  return -1;
+}
 
 class RequestServer {
  public:

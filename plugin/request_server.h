@@ -41,6 +41,10 @@ struct ServedFamily {
       begin;
 };
 
+// A socket that is bound to the path, which fits into a sockaddr_un, or
+// connected to it. -1 and errno if that fails.
+int OpenSocket(const std::string& path, bool connects);
+
 class RequestServer;
 
 // Serves the family at the socket with this path, together with all others of

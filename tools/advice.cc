@@ -16,33 +16,6 @@ double SavingPerBit(const ReplayResult& from, const ReplayResult& to) {
   return more <= 0 ? 0 : (from.blocks_per_read - to.blocks_per_read) / more;
 }
 
-// The best of the allowed results, of which there is at least one.
-size_t Best(const std::vector<ReplayResult>& results,
-            const std::vector<bool>& allowed, double worth) {
-  const auto next_after = [&](size_t from, double least) {
-    size_t next = from;
-    double most = least;
-    for (size_t i = kNoFilters + 1; i < results.size(); i++) {
-      if (!allowed[i]) continue;
-      const double saving = SavingPerBit(results[from], results[i]);
-      if (saving > most) {
-        most = saving;
-        next = i;
-      }
-    }
-    return next;
-  };
-  size_t best = kNoFilters;
-  if (!allowed[kNoFilters]) {
-    best = next_after(kNoFilters, -AdviceLimits::kNoLimit);
-  }
-  while (true) {
-    const size_t next = next_after(best, worth);
-    if (next == best) return best;
-    best = next;
-  }
-}
-
 }  // namespace
 
 const ReplayKind* AbsentGets(const ReplayResult& result) {
@@ -52,26 +25,25 @@ const ReplayKind* AbsentGets(const ReplayResult& result) {
   return nullptr;
 }
 
-std::string LimitUse::Text() const {
-  if (flag == "max_filter_memory") {
-    return Format("takes %s of filters, but --%s is %s",
-                  PrintedBytes(needs).c_str(), flag.c_str(),
-                  PrintedBytes(allowed).c_str());
-  }
-  return Format(
-      flag == "max_get_blocks"
-          ? "needs %.4f blocks for a Get of an absent key, but --%s=%g"
-          : "takes %.3g seconds of CPU to build, but --%s=%g",
-      needs, flag.c_str(), allowed);
-}
-
 LimitUse TightestLimit(const ReplayResult& result, const AdviceLimits& limits) {
   const ReplayKind* const gets = AbsentGets(result);
+  const double blocks = gets == nullptr ? 0 : gets->BlocksPerRead();
+  const double bytes = result.all.filter_bytes;
+  const double seconds = result.all.build_nanos * 1e-9;
+  const double memory = limits.filter_memory == 0
+                            ? AdviceLimits::kNoLimit
+                            : static_cast<double>(limits.filter_memory);
   const LimitUse uses[] = {
-      {"max_get_blocks", gets == nullptr ? 0 : gets->BlocksPerRead(),
-       limits.get_blocks},
-      {"max_filter_memory", result.all.filter_bytes, limits.filter_memory},
-      {"max_build_cpu", result.all.build_nanos * 1e-9, limits.build_cpu}};
+      {"max_get_blocks", blocks, limits.get_blocks,
+       Format("needs %.4f blocks for a Get of an absent key, but "
+              "--max_get_blocks=%g",
+              blocks, limits.get_blocks)},
+      {"max_filter_memory", bytes, memory,
+       "takes " + PrintedBytes(bytes) +
+           " of filters, but --max_filter_memory is " + PrintedBytes(memory)},
+      {"max_build_cpu", seconds, limits.build_cpu,
+       Format("takes %.3g seconds of CPU to build, but --max_build_cpu=%g",
+              seconds, limits.build_cpu)}};
   return *std::max_element(std::begin(uses), std::end(uses),
                            [](const LimitUse& a, const LimitUse& b) {
                              return a.Share() < b.Share();
@@ -101,25 +73,30 @@ std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results) {
   return saved;
 }
 
-Recommendation Recommend(const std::vector<ReplayResult>& results,
-                         const AdviceLimits& limits, double min_saving) {
-  const double worth = min_saving / 100 * results[kNoFilters].blocks_per_read;
-  Recommendation recommended;
-  recommended.without_limits =
-      Best(results, std::vector<bool>(results.size(), true), worth);
-  std::vector<bool> allowed(results.size());
-  size_t nearest = kNoFilters;
-  for (size_t i = kNoFilters; i < results.size(); i++) {
-    const LimitUse use = TightestLimit(results[i], limits);
-    allowed[i] = !use.exceeds();
-    if (use.Share() < TightestLimit(results[nearest], limits).Share()) {
-      nearest = i;
-    }
+size_t Recommend(const std::vector<ReplayResult>& results,
+                 const AdviceLimits& limits, double min_saving) {
+  std::vector<double> shares;  // of what the tightest limit allows
+  for (const ReplayResult& result : results) {
+    shares.push_back(TightestLimit(result, limits).Share());
   }
-  recommended.obeys = allowed[nearest];
-  recommended.result =
-      recommended.obeys ? Best(results, allowed, worth) : nearest;
-  return recommended;
+  const auto nearest =
+      std::min_element(shares.begin() + kNoFilters, shares.end());
+  if (*nearest > 1) return static_cast<size_t>(nearest - shares.begin());
+  const double worth = min_saving / 100 * results[kNoFilters].blocks_per_read;
+  double least = shares[kNoFilters] > 1 ? -AdviceLimits::kNoLimit : worth;
+  for (size_t best = kNoFilters;;) {
+    size_t next = best;
+    for (size_t i = kNoFilters + 1; i < results.size(); i++) {
+      const double saving = SavingPerBit(results[best], results[i]);
+      if (shares[i] <= 1 && saving > least) {
+        least = saving;
+        next = i;
+      }
+    }
+    if (next == best) return best;
+    best = next;
+    least = worth;
+  }
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

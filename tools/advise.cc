@@ -152,7 +152,7 @@ class Advise : public Command {
           "point_lookups_use_whole_keys=true is tried, too, unless there are "
           "--policies",
           0},
-         {"max_filter_memory", "BYTES", &max_filter_memory_,
+         {"max_filter_memory", "BYTES", &limits_.filter_memory,
           "recommend no filters that take more than that in all", 1},
          {"max_build_cpu", "SECONDS", &limits_.build_cpu,
           "recommend no filters that take more CPU to build for all files", 0},
@@ -225,8 +225,7 @@ class Advise : public Command {
     if (trace_.empty()) return ReadSamples(reads);
     uint64_t others = 0;
     std::string cut_off;
-    const Status s =
-        ReadTrace(Env::Default(), trace_, family_.id, reads, &others, &cut_off);
+    const Status s = ReadTrace(trace_, family_.id, reads, &others, &cut_off);
     if (!s.ok()) return s;
     if (!cut_off.empty()) err() << cut_off << ". The reads before are used\n";
     source_ = "the trace " + trace_;
@@ -291,9 +290,6 @@ class Advise : public Command {
 
   // Opens the target, reads the reads and finds what they find.
   Status Prepare() {
-    if (max_filter_memory_ > 0) {
-      limits_.filter_memory = static_cast<double>(max_filter_memory_);
-    }
     // No filter is always a candidate: all others are compared with it, and it
     // costs nothing.
     candidates_ = {{"as it is"}, {"none"}};
@@ -520,13 +516,12 @@ class Advise : public Command {
   }
 
   Status Recommended() const {
-    const Recommendation recommended =
-        Recommend(report_.results, limits_, min_saving_);
-    const ReplayResult& chosen = report_.results[recommended.result];
-    PrintKinds(recommended.result);
-    PrintLevels(recommended.result);
+    const size_t recommended = Recommend(report_.results, limits_, min_saving_);
+    const ReplayResult& chosen = report_.results[recommended];
+    PrintKinds(recommended);
+    PrintLevels(recommended);
     const LimitUse use = TightestLimit(chosen, limits_);
-    if (!recommended.obeys) {
+    if (use.Share() > 1) {
       out().Row({{"row", "miss"},
                  {"column_family", family_.name},
                  {"policy", chosen.name},
@@ -535,16 +530,16 @@ class Advise : public Command {
                  {"allowed", use.allowed}});
       return Status::NotFound(
           "no policy obeys the limits; the nearest miss is " + chosen.name +
-          ", which " + use.Text());
+          ", which " + use.text);
     }
-    if (recommended.without_limits != recommended.result) {
-      const ReplayResult& ruled_out =
-          report_.results[recommended.without_limits];
+    const size_t without_limits =
+        Recommend(report_.results, AdviceLimits(), min_saving_);
+    if (without_limits != recommended) {
+      const ReplayResult& ruled_out = report_.results[without_limits];
       out().Line("Without limits, the advice would be " + ruled_out.name +
-                 ", which " + TightestLimit(ruled_out, limits_).Text());
+                 ", which " + TightestLimit(ruled_out, limits_).text);
     }
-    const Candidate& best = candidates_[recommended.result];
-    PrintAdvice(best, recommended.result);
+    PrintAdvice(recommended);
     if (!report_.stopped) return Status::OK();
     return Status::Incomplete(
         Format("interrupted; the advice rests on the %zu files whose filters "
@@ -669,7 +664,8 @@ class Advise : public Command {
     }
   }
 
-  void PrintAdvice(const Candidate& candidate, size_t recommended) const {
+  void PrintAdvice(size_t recommended) const {
+    const Candidate& candidate = candidates_[recommended];
     const std::string seed_file = SeedsFor(candidate);
     const std::string policy = OptionText(candidate, seed_file);
     const std::vector<std::string> commands =
@@ -713,7 +709,6 @@ class Advise : public Command {
   std::string save_samples_;
   std::vector<std::string> policies_;
   uint64_t max_bytes_ = uint64_t{1} << 30;
-  uint64_t max_filter_memory_ = 0;  // 0 if not given
   double min_saving_ = 1;
   AdviceLimits limits_;
 

@@ -70,7 +70,7 @@ class Apply : public Command {
     if (s.ok()) s = target_.DefaultFamily(&family_);
     if (s.ok()) s = MakePolicyOfFlag();
     if (s.ok() && !print_) {
-      s = CheckForWriting(
+      s = OpenedDB::CheckForWriting(
           target_,
           "; close it, or let that process call SetOptions: --print says how");
     }

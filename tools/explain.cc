@@ -117,12 +117,9 @@ class Explain : public Command {
     for (const std::string& note : target_.notes) err() << note << '\n';
     std::vector<TargetFile> files = family->files;
     // The newest files of level 0 are read first.
-    std::stable_sort(files.begin(), files.end(),
-                     [](const TargetFile& a, const TargetFile& b) {
-                       return a.level != b.level
-                                  ? a.level < b.level
-                                  : a.level == 0 && a.number > b.number;
-                     });
+    std::reverse(files.begin(),
+                 std::find_if(files.begin(), files.end(),
+                              [](const auto& file) { return file.level > 0; }));
     std::vector<Json> rows;
     std::map<std::string, size_t> with;  // files, by their outcome
     for (const TargetFile& file : files) {
@@ -237,8 +234,7 @@ class Explain : public Command {
     if (read.hi_inclusive) options.limit->push_back('\0');
     std::unique_ptr<OpenedDB> opened;
     RefreshResult result;
-    Status s = OpenedDB::Open(target_,
-                              /*for_writing=*/false, &opened);
+    Status s = OpenedDB::Open(target_, /*for_writing=*/false, &opened);
     if (!s.ok()) return s;
     ColumnFamilyHandle* const handle = opened->Find(family.name);
     if (handle == nullptr)

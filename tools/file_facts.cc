@@ -300,11 +300,9 @@ void FileFacts::ReadFilter(const TargetFamily& family,
   report = ReportOf(file);
   if (header.kind == FilterKind::kAlwaysTrue) {
     unfiltered = "no filter can hold its keys";
-    const auto reason =
-        properties->user_collected_properties.find(kDesignProperty);
-    if (reason != properties->user_collected_properties.end()) {
-      unfiltered += ": " + reason->second;
-    }
+    const std::string reason =
+        PropertyText(properties->user_collected_properties, kDesignProperty);
+    if (!reason.empty()) unfiltered += ": " + reason;
   } else if (!IsBytewise(ComparatorOf(family, *properties))) {
     unfiltered = "the comparator is " + ComparatorOf(family, *properties);
   } else if (!file.whole_key_filtering()) {

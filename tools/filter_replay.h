@@ -252,27 +252,27 @@ constexpr double kAsGood = 1.02;
 struct AdviceLimits {
   static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
-  double get_blocks = kNoLimit;     // of a Get of an absent key, on average
-  double filter_memory = kNoLimit;  // bytes of all filters
-  double build_cpu = kNoLimit;      // seconds, to build all filters
+  double get_blocks = kNoLimit;  // of a Get of an absent key, on average
+  uint64_t filter_memory = 0;    // bytes of all filters; 0 is no limit
+  double build_cpu = kNoLimit;   // seconds, to build all filters
 };
 
 // How a result stands to the limit that it exceeds by the largest factor, or
 // comes nearest to.
 struct LimitUse {
-  std::string flag;  // such as "max_get_blocks"
-  double needs = 0;
-  double allowed = AdviceLimits::kNoLimit;
+  const char* flag;
+  double needs;
+  double allowed;
+  // Such as "needs 0.0200 blocks for a Get of an absent key, but
+  // --max_get_blocks=0.0100".
+  std::string text;
 
+  // Above 1 if the limit is exceeded.
   double Share() const {
     if (allowed == AdviceLimits::kNoLimit) return 0;
     if (allowed > 0) return needs / allowed;
     return needs > 0 ? AdviceLimits::kNoLimit : 1;
   }
-  bool exceeds() const { return Share() > 1; }
-  // Such as "needs 0.0200 blocks for a Get of an absent key, but
-  // --max_get_blocks=0.0100".
-  std::string Text() const;
 };
 LimitUse TightestLimit(const ReplayResult& result, const AdviceLimits& limits);
 
@@ -285,20 +285,12 @@ const ReplayKind* AbsentGets(const ReplayResult& result);
 // -1 where there is no such number.
 std::vector<double> SavedPerBit(const std::vector<ReplayResult>& results);
 
-struct Recommendation {
-  // The index of the best result, or of the nearest miss if none of the results
-  // obeys the limits.
-  size_t result = kNoFilters;
-  bool obeys = true;
-  // The index that would be best if there were no limits.
-  size_t without_limits = kNoFilters;
-};
-
-// Starts from no filters; if the limits rule these out, from the result with
-// the largest saving per bit. Goes on to the result with the largest saving per
-// additional bit, until a bit saves less than `min_saving` percent of the
-// blocks read without filters.
-Recommendation Recommend(const std::vector<ReplayResult>& results,
-                         const AdviceLimits& limits, double min_saving);
+// Returns the index of the best result, or of the nearest miss if none of the
+// results obeys the limits. Starts from no filters; if the limits rule these
+// out, from the result with the largest saving per bit. Goes on to the result
+// with the largest saving per additional bit, until a bit saves less than
+// `min_saving` percent of the blocks read without filters.
+size_t Recommend(const std::vector<ReplayResult>& results,
+                 const AdviceLimits& limits, double min_saving);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -9,8 +9,8 @@
 
 #include <cctype>
 #include <cerrno>
-#include <cstring>
 
+#include "plugin/request_server.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -29,22 +29,16 @@ std::string Escaped(const std::string& value) {
 
 // Stores a socket that is connected to the process.
 Status Connect(const std::string& path, int* fd) {
-  sockaddr_un address = {};
-  address.sun_family = AF_UNIX;
-  if (path.size() >= sizeof(address.sun_path)) {
+  constexpr size_t kMaxPath = sizeof(sockaddr_un::sun_path) - 1;
+  if (path.size() > kMaxPath) {
     return Status::NotSupported(
         Format("the socket %s of %zu bytes is not allowed; allowed: paths of "
                "up to %zu bytes, which --socket=PATH names",
-               path.c_str(), path.size(), sizeof(address.sun_path) - 1));
+               path.c_str(), path.size(), kMaxPath));
   }
-  memcpy(address.sun_path, path.data(), path.size());
-  *fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (connect(*fd, reinterpret_cast<const sockaddr*>(&address),
-              sizeof(address)) == 0) {
-    return Status::OK();
-  }
+  *fd = OpenSocket(path, /*connects=*/true);
+  if (*fd >= 0) return Status::OK();
   const int error = errno;
-  close(*fd);
   if (error == EACCES || error == EPERM) {
     return Status::IOError("the socket " + path +
                            " is another user's; ask as the user whose process "
@@ -62,8 +56,7 @@ class Reader {
  public:
   Reader(int fd, bool is_refresh) : fd_(fd), is_refresh_(is_refresh) {}
 
-  Status Read(const std::function<bool(const Json*)>& watch,
-              std::string* body) {
+  Status Read(const Watch& watch, std::string* body) {
     bool stopped = false;
     for (bool ended = false; !ended;) {
       if (!stopped && !watch(nullptr)) {
@@ -96,7 +89,7 @@ class Reader {
       size_ = strtoull(&text_[length + name.size()], nullptr, 10);
     text_.erase(0, end + 4);
   }
-  void TakeProgress(const std::function<bool(const Json*)>& watch) {
+  void TakeProgress(const Watch& watch) {
     if (code_ != 200 || !is_refresh_) return;
     for (size_t end; (end = text_.find('\n')) != std::string::npos;) {
       const Json line = Json::parse(text_.substr(0, end), nullptr, false);
@@ -141,8 +134,7 @@ void LiveFlags::AddFlags(Arguments* arguments) {
 
 Status AskLive(const Target& target, const LiveFlags& flags,
                const std::string& request, LiveParameters parameters,
-               const std::function<bool(const Json* progress)>& watch,
-               std::string* body) {
+               const Watch& watch, std::string* body) {
   if (!target.column_family.empty()) {
     parameters.emplace("column_family", target.column_family);
   }

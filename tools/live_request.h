@@ -20,13 +20,16 @@ struct LiveFlags {
   std::string socket;  // its path; empty for that in the DB's folder
 };
 
+// Called several times a second, with how far the refresh of a column family is
+// if that is news, else nullptr: with the JSON of a RefreshProgress, and the
+// "seconds" so far. Returns false if the refresh is to end.
+using Watch = std::function<bool(const Json* progress)>;
+
 // Asks for `request`, such as "POST /refresh", of the column family that the
 // target's flags name, or all of them, with these parameters, and stores the
-// body of the answer, or its last line if it is about progress. `watch` is
-// called several times a second, with how far a refresh is if that is news,
-// else nullptr; when it returns false, or on Ctrl-C if it is nullptr, the
-// process is told to end the refresh after the current file, and its answer is
-// waited for.
+// body of the answer, or its last line if it is about progress. When `watch`
+// returns false, or on Ctrl-C if it is nullptr, the process is told to end the
+// refresh after the current file, and its answer is waited for.
 //
 // Returns InvalidArgument with the process's words if it refuses; Aborted if it
 // failed, or ended meanwhile; Incomplete if `watch` returned false, unless a
@@ -36,7 +39,6 @@ struct LiveFlags {
 using LiveParameters = std::unordered_map<std::string, std::string>;
 Status AskLive(const Target& target, const LiveFlags& flags,
                const std::string& request, LiveParameters parameters,
-               const std::function<bool(const Json* progress)>& watch,
-               std::string* body);
+               const Watch& watch, std::string* body);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

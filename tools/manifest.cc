@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "db/log_reader.h"
+#include "db/manifest_ops.h"
 #include "db/version_edit.h"
 #include "file/filename.h"
 #include "file/sequence_file_reader.h"
@@ -103,26 +104,6 @@ class ManifestState {
   bool has_last_sequence_ = false;
 };
 
-// Stores the path of the MANIFEST that CURRENT names.
-Status FindManifest(Env* env, const std::string& path, std::string* manifest) {
-  std::string current;
-  const Status s = ReadFileToString(env, CurrentFileName(path), &current);
-  if (!s.ok()) return s;
-  uint64_t number = 0;
-  FileType type = kTempFile;
-  if (current.empty() || current.back() != '\n' ||
-      !ParseFileName(current.substr(0, current.size() - 1), &number, &type) ||
-      type != kDescriptorFile) {
-    return Status::Corruption(
-        CurrentFileName(path),
-        "names no MANIFEST: it is damaged, or the DB's files are encrypted, "
-        "and then --env_uri must name an Env that can read them");
-  }
-  current.pop_back();
-  *manifest = path + "/" + current;
-  return s;
-}
-
 // What is behind the last whole record of a MANIFEST, in words; empty if it
 // ends there, perhaps with zeros.
 std::string TellOfEnd(Env* env, const std::string& manifest, uint64_t whole) {
@@ -145,7 +126,15 @@ Status ReadManifestOnce(Env* env, const std::string& path,
                         std::vector<ManifestFamily>* families,
                         std::string* cut_off) {
   std::string manifest;
-  Status s = FindManifest(env, path, &manifest);
+  uint64_t number = 0;
+  Status s = GetCurrentManifestPath(path, env->GetFileSystem().get(),
+                                    /*is_retry=*/false, &manifest, &number);
+  if (s.IsCorruption()) {
+    return Status::Corruption(
+        CurrentFileName(path),
+        "names no MANIFEST: it is damaged, or the DB's files are encrypted, "
+        "and then --env_uri must name an Env that can read them");
+  }
   if (!s.ok()) return s;
   std::unique_ptr<SequentialFileReader> file;
   s = SequentialFileReader::Create(env->GetFileSystem(), manifest,

@@ -134,8 +134,13 @@ Status CheckLock(const std::string& path, Env* env) {
 // whether that can be done.
 Status LoadForWriting(const Target& target, DBOptions* options,
                       std::vector<ColumnFamilyDescriptor>* families) {
-  Status s = LoadOptions(target, /*strictly=*/true, options, families);
-  if (s.ok()) s = CheckLock(target.db, target.env);
+  if (!target.db_paths.empty()) {
+    return Status::InvalidArgument(
+        "a DB whose OPTIONS file does not name its db_paths or cf_paths can be "
+        "written by its application only, which knows how much each folder is "
+        "to hold; --db_path is for reading");
+  }
+  const Status s = LoadOptions(target, /*strictly=*/true, options, families);
   if (!s.ok()) return s;
   // A TransactionDB. With a write policy other than WRITE_COMMITTED, its files
   // may hold uncommitted data, which only the TransactionDB itself can tell
@@ -147,7 +152,7 @@ Status LoadForWriting(const Target& target, DBOptions* options,
         "application can rewrite safely: let it call protean::RefreshFilters, "
         "or CompactRange");
   }
-  return s;
+  return CheckLock(target.db, target.env);
 }
 
 // Prints the changes of design below the table, which would be too wide with
@@ -171,10 +176,12 @@ void PrintDesigns(const std::vector<Json>& rows, Output* output) {
 
 }  // namespace
 
-Status OpenedDB::CheckForWriting(const Target& target) {
+Status OpenedDB::CheckForWriting(const Target& target,
+                                 const std::string& while_open) {
   DBOptions options;
   std::vector<ColumnFamilyDescriptor> families;
-  return LoadForWriting(target, &options, &families);
+  const Status s = LoadForWriting(target, &options, &families);
+  return s.IsBusy() ? Status::Busy(s.getState() + while_open) : s;
 }
 
 Status OpenedDB::Open(const Target& target, bool for_writing,
@@ -259,12 +266,6 @@ Status OpenedDB::Close() {
   const Status s = db_->Close();
   db_.reset();
   return s;
-}
-
-Status CheckForWriting(const Target& target, const std::string& while_open) {
-  Status s = target.CheckForWriting();
-  if (s.ok()) s = OpenedDB::CheckForWriting(target);
-  return s.IsBusy() ? Status::Busy(s.getState() + while_open) : s;
 }
 
 std::string KeptFile(const Target& target, const TargetFamily& family) {

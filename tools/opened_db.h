@@ -50,12 +50,14 @@ class OpenedDB {
 
   // Whether the DB can be opened for writing at this moment; nothing is
   // touched. Returns Busy if a process (including this one) has the DB open,
-  // and IOError if this process may not write to its folder. Returns
-  // InvalidArgument if the OPTIONS file is missing or names something that this
-  // program does not have, such as a merge operator of the application: files
-  // written without it would be wrong. Returns NotSupported for a TransactionDB
+  // with `while_open`, how one goes on then; and IOError if this process may
+  // not write to its folder. Returns InvalidArgument if --db_path is given, or
+  // if the OPTIONS file is missing or names something that this program does
+  // not have, such as a merge operator of the application: files written
+  // without it would be wrong. Returns NotSupported for a TransactionDB
   // (allow_2pc), since its uncommitted data might be taken for committed.
-  static Status CheckForWriting(const Target& target);
+  static Status CheckForWriting(const Target& target,
+                                const std::string& while_open = "");
 
   ~OpenedDB() { Close().PermitUncheckedError(); }
 
@@ -82,10 +84,6 @@ class OpenedDB {
   std::unique_ptr<DB> db_;
   std::vector<ColumnFamilyHandle*> handles_;
 };
-
-// Whether a command may write to the DB of its target. If a process has the DB
-// open, the error says how one goes on then: `while_open`.
-Status CheckForWriting(const Target& target, const std::string& while_open);
 
 // Where the OPTIONS file from before the last `protean apply` to a column
 // family is kept. RocksDB takes it for a file of the application's.

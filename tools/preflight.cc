@@ -65,8 +65,7 @@ FilesSeen LookAt(const TargetFamily& family, std::ostream& err) {
 }
 
 // The oldest version of RocksDB that Protean supports.
-constexpr int kMinMajor = 9;
-constexpr int kMinMinor = 10;
+constexpr std::pair<int, int> kMinVersion = {9, 10};
 
 // The version in the OPTIONS file; empty if there is none.
 std::string VersionOf(const Target& target) {
@@ -255,13 +254,12 @@ class Preflight : public Command {
     int minor = 0;
     const bool known = sscanf(version.c_str(), "%d.%d", &major, &minor) == 2;
     Add("RocksDB that wrote the OPTIONS file", known ? version : "not known",
-        !known ? kUnknown
-        : major > kMinMajor || (major == kMinMajor && minor >= kMinMinor)
-            ? kWorks
-            : kOff,
+        !known                                        ? kUnknown
+        : std::make_pair(major, minor) >= kMinVersion ? kWorks
+                                                      : kOff,
         Format("Protean needs RocksDB %d.%d or later, and a library that was "
                "built for just this version",
-               kMinMajor, kMinMinor));
+               kMinVersion.first, kMinVersion.second));
     const Status s = OpenedDB::CheckForWriting(target_);
     if (s.IsBusy()) {
       Add("apply, refresh, rollback", "the DB is open", kWorks,

@@ -100,9 +100,6 @@ class RunCursor {
     while (valid_ && user_key() == key) Move([this] { it_->Next(); });
   }
 
-  // Ends the read. The open file stays open for the next read.
-  void End() { it_.reset(); }
-
  private:
   const TargetFile& File(size_t i) const { return family_.files[files_[i]]; }
 
@@ -348,7 +345,6 @@ Status FindTruth(const TargetFamily& family,
       Question& question = truth->questions.emplace_back(run->question());
       question.read = order[i];
       question.in_vain = IsInVain(read, question, *end);
-      run->End();
     }
     if (!s.ok()) return s;
     if (i % 256 == 0) progress(Ratio(i, order.size()));

@@ -187,11 +187,11 @@ ReadQuery ReadOf(const SampleQuery& query) {
           query.hi + std::string(query.hi_inclusive ? 1 : 0, '\0')};
 }
 
-Status ReadTrace(Env* env, const std::string& file, uint32_t column_family,
+Status ReadTrace(const std::string& file, uint32_t column_family,
                  ReadSample* reads, uint64_t* others, std::string* cut_off) {
   cut_off->clear();
   std::unique_ptr<TraceReader> reader;
-  Status s = NewFileTraceReader(env, EnvOptions(), file, &reader);
+  Status s = NewFileTraceReader(Env::Default(), EnvOptions(), file, &reader);
   std::string bytes;
   if (s.ok()) s = reader->Read(&bytes);
   if (s.IsIncomplete() || s.IsCorruption()) return NoTrace(file);

@@ -103,7 +103,7 @@ class ReadSample {
 // Returns NotFound if there is no such file, InvalidArgument if it is not a
 // trace or of a version that this RocksDB cannot read, Corruption if it is
 // damaged or cut off before its first record.
-Status ReadTrace(Env* env, const std::string& file, uint32_t column_family,
+Status ReadTrace(const std::string& file, uint32_t column_family,
                  ReadSample* reads, uint64_t* others, std::string* cut_off);
 
 // ---- What reads find: read_truth.cc ----

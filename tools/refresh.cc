@@ -3,7 +3,6 @@
 //  protean refresh: rewrites files whose filters no longer suit the queries.
 
 #include <cinttypes>
-#include <functional>
 
 #include "plugin/facts.h"
 #include "plugin/refresh_filters.h"
@@ -192,7 +191,7 @@ class Refresh : public Command {
     if (!samples_.empty()) s = ReadQueries(samples_, err(), &queries_);
     const bool writes = !options_.dry_run;
     if (s.ok() && writes) {
-      s = CheckForWriting(
+      s = OpenedDB::CheckForWriting(
           target_,
           "; close it, or let that process call protean::RefreshFilters or run "
           "a protean::FilterRefresher, which --live asks; --dry_run works "
@@ -245,11 +244,6 @@ class Refresh : public Command {
     }
     return any ? Status::OK() : s;
   }
-
-  // Shows how far the refresh of a column family is, given as the JSON of a
-  // RefreshProgress with the "seconds" so far, if that is news. Returns false
-  // if the refresh is to end.
-  using Watch = std::function<bool(const Json* progress)>;
 
   // Refreshes a column family of the DB that is open here, and stores the
   // RefreshResult as JSON; null if there is none.

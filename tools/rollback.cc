@@ -137,7 +137,7 @@ class Rollback : public Command {
     Status s = to_.empty() ? Status::OK() : MakeStockPolicy(to_, &policy);
     if (s.ok()) s = OpenTarget(/*or_files=*/false);
     if (s.ok() && !options_.dry_run) {
-      s = CheckForWriting(
+      s = OpenedDB::CheckForWriting(
           target_,
           "; close it, or let that process set its filter_policy by SetOptions "
           "and call protean::RefreshFilters; --dry_run works anyway");

@@ -136,7 +136,7 @@ void Target::AddFlags(Arguments* arguments, const char* by_default) {
         "the folder of a DB, which may be open in another process"},
        {"column_family", "NAME", &column_family,
         std::string("look at this column family; default: ") + by_default},
-       {"db_path", "DIR,...", &db_paths_,
+       {"db_path", "DIR,...", &db_paths,
         "the folders that the files are in, in the order of db_paths or "
         "cf_paths, if the OPTIONS file does not name them"},
        {"env_uri", "URI", &env_uri_,
@@ -297,7 +297,7 @@ bool Target::IsMissing(const TargetFamily& family,
 }
 
 Status Target::FindFiles(TargetFamily* family) const {
-  std::vector<std::string> folders = db_paths_;
+  std::vector<std::string> folders = db_paths;
   if (folders.empty()) {
     for (const DbPath& path : family->options.cf_paths.empty()
                                   ? family->options.db_paths
@@ -342,7 +342,7 @@ Status Target::OpenFiles(const std::vector<std::string>& paths) {
     return Status::InvalidArgument(
         "--column_family goes with --db, not with SST files");
   }
-  if (!db_paths_.empty()) {
+  if (!db_paths.empty()) {
     return Status::InvalidArgument("--db_path goes with --db, not with files");
   }
   TargetFamily family;

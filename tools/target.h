@@ -123,20 +123,11 @@ class Target {
   // this moment: compaction has not taken it away.
   bool IsMissing(const TargetFamily& family, const TargetFile& file) const;
 
-  // InvalidArgument if --db_path is given: only the application knows how much
-  // each of these folders is to hold.
-  Status CheckForWriting() const {
-    if (db_paths_.empty()) return Status::OK();
-    return Status::InvalidArgument(
-        "a DB whose OPTIONS file does not name its db_paths or cf_paths can be "
-        "written by its application only, which knows how much each folder is "
-        "to hold; --db_path is for reading");
-  }
-
   // What Open has found.
 
   std::string db;             // its folder; empty for SST files given by path
   std::string column_family;  // as it is given
+  std::vector<std::string> db_paths;  // of --db_path
   // The selected column families: all unless --column_family is given. SST
   // files given by path form one family without a name.
   std::vector<TargetFamily> families;
@@ -166,7 +157,6 @@ class Target {
   bool IsListed(const TargetFamily& family, const TargetFile& file) const;
   Status OpenFiles(const std::vector<std::string>& paths);
 
-  std::vector<std::string> db_paths_;
   std::string env_uri_;
   std::shared_ptr<Env> own_env_;  // nullptr for the default
   DBOptions db_options_;          // from the OPTIONS file

@@ -219,15 +219,6 @@ struct VerifyTotals {
   }
 };
 
-// What verify does not look at, and how to.
-std::string LeftToRocksDB(const Target& target) {
-  const std::string db = target.db.empty() ? "DIR" : target.db;
-  return "Left to RocksDB: values in blob files and checksums of whole files "
-         "(DB::VerifyChecksum, DB::VerifyFileChecksums), the write-ahead log "
-         "and the MANIFEST (ldb " +
-         ShellWord("--db=" + db) + " checkconsistency)";
-}
-
 // ---- Fixing ----
 
 const std::vector<Column> kFixedColumns = {
@@ -310,7 +301,7 @@ class Verify : public Command {
     Status s = OpenTarget(/*or_files=*/true);
     // Hours of reading would be in vain if the DB could not be opened then.
     if (s.ok() && fix_) {
-      s = CheckForWriting(target_, /*while_open=*/"");
+      s = OpenedDB::CheckForWriting(target_);
       if (!s.ok()) s = NothingFixed(target_, s);
     }
     if (!s.ok()) return s;
@@ -327,7 +318,12 @@ class Verify : public Command {
     s = VerifyAll(&totals);
     if (!s.ok()) return s;
     out().Line(totals.Summary());
-    out().Line(LeftToRocksDB(target_));
+    out().Line(
+        "Left to RocksDB: values in blob files and checksums of whole files "
+        "(DB::VerifyChecksum, DB::VerifyFileChecksums), the write-ahead log "
+        "and the MANIFEST (ldb " +
+        ShellWord("--db=" + (target_.db.empty() ? "DIR" : target_.db)) +
+        " checkconsistency)");
     found_ = totals.NeedsAttention();
     return fix_ && totals.wrong > 0 ? Fix(totals) : s;
   }

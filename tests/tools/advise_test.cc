@@ -133,8 +133,7 @@ class AdviseTest : public OwnDBTest {
     EXPECT_OK(WriteStringToFile(Env::Default(), trace, other_));
     ReadSample reads(1000);
     uint64_t others = 0;
-    const Status s =
-        ReadTrace(Env::Default(), other_, 0, &reads, &others, cut_off);
+    const Status s = ReadTrace(other_, 0, &reads, &others, cut_off);
     *seen = reads.seen() + others;
     return s;
   }
@@ -680,7 +679,7 @@ TEST_F(AdviseTest, Trace) {
   ReadSample reads(100);
   uint64_t others = 0;
   std::string cut_off;
-  ASSERT_OK(ReadTrace(Env::Default(), trace_, 0, &reads, &others, &cut_off));
+  ASSERT_OK(ReadTrace(trace_, 0, &reads, &others, &cut_off));
   EXPECT_EQ(2u, others);
   std::string text;
   for (const ReadQuery& query : reads.Take()) {
@@ -693,12 +692,11 @@ TEST_F(AdviseTest, Trace) {
       "exclusive; ",
       text);
   ReadSample few(3);
-  ASSERT_OK(ReadTrace(Env::Default(), trace_, 0, &few, &others, &cut_off));
+  ASSERT_OK(ReadTrace(trace_, 0, &few, &others, &cut_off));
   EXPECT_EQ(7u, few.seen());
   EXPECT_EQ(3u, few.Take().size());
   ReadSample of_other(100);
-  ASSERT_OK(ReadTrace(Env::Default(), trace_, other->GetID(), &of_other,
-                      &others, &cut_off));
+  ASSERT_OK(ReadTrace(trace_, other->GetID(), &of_other, &others, &cut_off));
   EXPECT_EQ("", cut_off);
   EXPECT_EQ(2u, of_other.seen());
 
