@@ -49,13 +49,11 @@ bool IsSelected(const RefreshOptions& options, const Comparator& order,
 // writes a file, if nothing that is older than the file overlaps it.
 bool IsUnfiltered(const Comparator& order, const ColumnFamilyMetaData& metadata,
                   const SstFileMetaData& file, int level) {
-  const auto user_key = [&order](const std::string& key) {
-    return Slice(key.data(), key.size() - order.timestamp_size());
-  };
   const auto overlaps = [&](const SstFileMetaData& other) {
-    return user_key(other.largestkey).compare(user_key(file.smallestkey)) >=
+    return order.CompareWithoutTimestamp(other.largestkey, file.smallestkey) >=
                0 &&
-           user_key(other.smallestkey).compare(user_key(file.largestkey)) <= 0;
+           order.CompareWithoutTimestamp(other.smallestkey, file.largestkey) <=
+               0;
   };
   for (const LevelMetaData& other : metadata.levels) {
     auto first = other.files.begin();
