@@ -15,10 +15,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // Lends a private function (versions.h).
 struct GetPartBlock {
-  using Pointer = Status (PartitionedFilterBlockReader::*)(
-      FilePrefetchBuffer*, const BlockHandle&, GetContext*,
-      BlockCacheLookupContext*, const ReadOptions&, FilterHold*) const;
-  friend Pointer MemberOf(GetPartBlock);
+  friend auto MemberOf(GetPartBlock);
 };
 template struct Lend<GetPartBlock,
                      &PartitionedFilterBlockReader::GetFilterPartitionBlock>;
