@@ -100,7 +100,7 @@ RefreshRun::~RefreshRun() {
   Enter([this](RefreshCounts* counts) {
     counts->running--;
     counts->runs++;
-    if (failed_) counts->failures++;
+    if (failed) counts->failures++;
     counts->last_end = std::chrono::duration_cast<std::chrono::seconds>(
                            std::chrono::system_clock::now().time_since_epoch())
                            .count();
@@ -263,11 +263,6 @@ void RefreshRun::CountRewritten(const RefreshedFile& file) {
     counts->files_rewritten++;
     counts->bytes_rewritten += file.bytes;
   });
-}
-
-Status RefreshRun::Record(const Status& status) {
-  failed_ = !status.ok() && !status.IsIncomplete();
-  return status;
 }
 
 Status RefreshRun::Finish(Status status) {
