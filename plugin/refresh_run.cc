@@ -46,14 +46,15 @@ bool IsSelected(const RefreshOptions& options, const Comparator& order,
 }
 
 // Returns true if the file would get no filter. RocksDB decides so when it
-// writes a file, if nothing that is older than the file overlaps it.
+// writes a file, if nothing that is older than the file overlaps it, and in
+// level 0 if nothing is older.
 bool IsUnfiltered(const Comparator& order, const ColumnFamilyMetaData& metadata,
                   const SstFileMetaData& file, int level) {
   const auto overlaps = [&](const SstFileMetaData& other) {
-    return order.CompareWithoutTimestamp(other.largestkey, file.smallestkey) >=
-               0 &&
-           order.CompareWithoutTimestamp(other.smallestkey, file.largestkey) <=
-               0;
+    return level == 0 || (order.CompareWithoutTimestamp(
+                              other.largestkey, file.smallestkey) >= 0 &&
+                          order.CompareWithoutTimestamp(other.smallestkey,
+                                                        file.largestkey) <= 0);
   };
   for (const LevelMetaData& other : metadata.levels) {
     auto first = other.files.begin();
