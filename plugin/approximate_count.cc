@@ -72,8 +72,7 @@ class RangeCounter final : public AtWork {
       lists_first_files_ = false;
       it->SeekToFirst();
     }
-    std::string last;
-    bool first = true;
+    std::optional<std::string> last;
     for (; it->Valid(); it->Next()) {
       const Slice key =
           ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size());
@@ -81,9 +80,8 @@ class RangeCounter final : public AtWork {
       const bool deleted = IsDeletion(ExtractValueType(it->key()));
       if (deleted) result_->deletions++;
       // The newest entry of a key comes first.
-      if (first || key != last) {
-        first = false;
-        last.assign(key.data(), key.size());
+      if (!last.has_value() || key != *last) {
+        last = key.ToString();
         if (!deleted) result_->in_memtables++;
       }
     }
