@@ -72,7 +72,8 @@ class RangeCounter final : public AtWork {
       lists_first_files_ = false;
       it->SeekToFirst();
     }
-    std::optional<std::string> last;
+    std::string last;
+    bool first = true;
     for (; it->Valid(); it->Next()) {
       const Slice key =
           ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size());
@@ -80,8 +81,9 @@ class RangeCounter final : public AtWork {
       const bool deleted = IsDeletion(ExtractValueType(it->key()));
       if (deleted) result_->deletions++;
       // The newest entry of a key comes first.
-      if (!last.has_value() || key != *last) {
-        last = key.ToString();
+      if (first || key != last) {
+        first = false;
+        last.assign(key.data(), key.size());
         if (!deleted) result_->in_memtables++;
       }
     }
@@ -317,15 +319,12 @@ Status ApproximateCount(DB* db, const ReadOptions& read_options,
   RangeCounter counter(range, file_options, column_family->GetComparator(),
                        result);
 
-  // The iterator keeps the version, from which all is counted.
-  ColumnFamilyVersion version(db, column_family);
-  Arena arena;
-  const ScopedArenaPtr<InternalIterator> it(
-      version.NewIterator(options, &arena));
-  counter.Count(it.get());
+  // From which all is counted.
+  const ColumnFamilyVersion version(db, column_family, options);
+  counter.Count(version.iterator());
   result->deletions += version.RangeDeletions();
   if (version.MayHoldUncommitted()) result->unsure = true;
-  return it->status();
+  return version.iterator()->status();
 }
 
 Record RecordOf(const CountResult& count) {
