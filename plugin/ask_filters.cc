@@ -10,6 +10,7 @@
 #include "plugin/search_bounds.h"
 #include "plugin/sst_file_filter.h"
 #include "table/at_work.h"
+#include "table/filter_trial.h"
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/block_based_file.h"
 #include "table/seek/seek_decision.h"
@@ -146,36 +147,29 @@ class SeparateSstFilter final : public SstFileFilter {
  public:
   explicit SeparateSstFilter(std::unique_ptr<BlockBasedFile> file)
       : file_(std::move(file)),
-        filter_(file_->HasOrderOfFilters() && file_->whole_key_filtering()
-                    ? file_->GetHeldBlock()
+        filter_(file_->HasOrderOfFilters()
+                    ? AskedFilter::Of(*file_).range_filter()
                     : nullptr),
         order_(*file_->user_comparator()) {}
 
   bool KeyMayExist(const Slice& key) const override {
-    const FileRangeFilter* const filter = RangeFilter();
-    return filter == nullptr || filter->KeyMayMatch(key);
+    return filter_ == nullptr || filter_->KeyMayMatch(key);
   }
   bool RangeMayExist(const RangePtr& range) const override {
     const auto& [start, limit] = range;
     if (IsEmptyRange(range, order_)) return false;
-    const FileRangeFilter* const filter = RangeFilter();
-    if (filter == nullptr) return true;
+    if (filter_ == nullptr) return true;
     if (limit == nullptr) {
-      return start == nullptr || filter->MayHaveKeyAtOrAbove(*start);
+      return start == nullptr || filter_->MayHaveKeyAtOrAbove(*start);
     }
     // No key is below the empty one.
-    return filter->RangeMayMatch(start == nullptr ? Slice() : *start, *limit,
-                                 /*hi_inclusive=*/false);
+    return filter_->RangeMayMatch(start == nullptr ? Slice() : *start, *limit,
+                                  /*hi_inclusive=*/false);
   }
 
  private:
-  // Nullptr if no filter can answer.
-  const FileRangeFilter* RangeFilter() const {
-    return filter_ != nullptr && filter_->CanFilter() ? filter_ : nullptr;
-  }
-
   const std::unique_ptr<BlockBasedFile> file_;
-  const FilterBlock* const filter_;
+  const FileRangeFilter* const filter_;  // nullptr if none can answer
   const Comparator& order_;
 };
 

@@ -32,8 +32,7 @@ using Outcome = RefreshOutcome;
 bool IsSelected(const RefreshOptions& options, const Comparator& order,
                 const SstFileMetaData& file, int level) {
   const std::vector<int>& levels = options.levels;
-  if (!levels.empty() &&
-      std::find(levels.begin(), levels.end(), level) == levels.end()) {
+  if (!levels.empty() && std::count(levels.begin(), levels.end(), level) == 0) {
     return false;
   }
   const auto compare = [&order](const std::string& key,
