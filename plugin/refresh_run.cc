@@ -175,15 +175,14 @@ void RefreshRun::DecideUnreadable(RefreshedFile* file, const Status& status) {
 
 Status RefreshRun::GoOn(uint64_t bytes) {
   EnterProgress();
+  if (limiter_ == nullptr) bytes = 0;
   do {
-    if (limiter_ != nullptr && bytes > 0) {
+    if (bytes > 0) {
       const uint64_t part = std::min(
           bytes, static_cast<uint64_t>(limiter_->GetSingleBurstBytes()));
       limiter_->Request(static_cast<int64_t>(part), Env::IO_LOW,
                         /*stats=*/nullptr, RateLimiter::OpType::kRead);
       bytes -= part;
-    } else {
-      bytes = 0;
     }
     if (options.progress && !options.progress(progress_)) {
       return Status::Incomplete("RefreshFilters was told to end");
