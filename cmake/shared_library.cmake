@@ -45,8 +45,7 @@ target_link_options(protean_shared PRIVATE
 
 # The loader is loaded before anything is known of the process: it needs nothing but the C library.
 function(add_protean_loader target name)
-  add_library(${target} SHARED ${ARGN} plugin/shared/load_protean.cc plugin/shared/load_protean.cc
-    plugin/shared/private_copy.cc)
+  add_library(${target} SHARED ${ARGN} plugin/shared/load_protean.cc plugin/shared/private_copy.cc)
   set_target_properties(${target} PROPERTIES OUTPUT_NAME ${name} VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
   target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_SOURCE_DIR}")
   target_compile_definitions(${target} PRIVATE "PROTEAN_SOVERSION=\"${PROJECT_VERSION_MAJOR}\"")

@@ -49,84 +49,27 @@ bool StringAbove(const FileRangeFilter& filter, std::string* above) {
 }
 
 // The search, and what it has counted (docs/internals/reads.md#counting).
-struct RangeCounter final : AtWork {
-  // The smallest or the largest key of a file, or its beginning.
-  struct EndKey {
-    std::string key;
-    bool is_whole;
-  };
-
+class RangeCounter final : public AtWork {
+ public:
+  // All arguments must outlive the object. `file_options` have no bounds.
   RangeCounter(const RangePtr& range, const ReadOptions& file_options,
-               const Comparator* order, CountResult* its_result)
+               const Comparator* order, CountResult* result)
       : AtWork(/*in_gets=*/false),
-        start(range.start),
-        limit(range.limit),
-        options(file_options),
-        comparator(order),
-        result(its_result) {}
+        start_(range.start),
+        limit_(range.limit),
+        options_(file_options),
+        comparator_(order),
+        result_(result) {}
 
-  InternalIterator* NewIterator(FilteredFile* file,
-                                const ReadOptions& read_options,
-                                Arena* arena) override;
-
-  const Slice* const start;
-  const Slice* const limit;
-  const ReadOptions& options;  // without bounds
-  const Comparator* const comparator;
-  CountResult* const result;
-  // Whether the search only goes to the first file of each run. Without a
-  // start, these files are found first.
-  bool lists_first_files = false;
-  std::set<const FilteredFile*> first_files{};
-  bool run_is_new = false;          // nothing of it has been counted
-  std::optional<EndKey> run_end{};  // of the run's file before
-
-  size_t timestamp_size() const { return comparator->timestamp_size(); }
-  int Compare(const Slice& a, const Slice& b) const {
-    return comparator->CompareWithoutTimestamp(a, /*a_has_ts=*/false, b,
-                                               /*b_has_ts=*/false);
-  }
-  // Returns true if a key is below the limit.
-  bool IsBeforeLimit(const Slice& key) const {
-    return limit == nullptr || Compare(key, *limit) < 0;
-  }
-  void BeginRun() {
-    run_is_new = true;
-    run_end.reset();
-  }
-  // Adds what a file has. `first` and `last` are its first and last key, if
-  // they are known and the range goes on in the files before and after it.
-  void AddFile(uint64_t count, const std::optional<EndKey>& first,
-               std::optional<EndKey> last) {
-    if (first.has_value() && run_end.has_value()) {
-      // The file before may hold other versions of the first key.
-      if (first->is_whole && run_end->is_whole) {
-        const bool is_in_range =
-            (start == nullptr || Compare(first->key, *start) >= 0) &&
-            IsBeforeLimit(first->key);
-        if (count > 0 && first->key == run_end->key && is_in_range) count--;
-      } else if (Slice(first->key).starts_with(run_end->key) ||
-                 Slice(run_end->key).starts_with(first->key)) {
-        result->unsure = true;
-      }
-    }
-    run_end = std::move(last);
-    result->files++;
-    result->count += count;
-    if (count > 0 && run_is_new) {
-      run_is_new = false;
-      result->sorted_runs++;
-    }
-  }
   // Goes to the keys of the memtables, which are counted, and has the files
   // counted.
   void Count(InternalIterator* it) {
-    if (start != nullptr) {
-      it->Seek(FirstEntryOf(*start, timestamp_size()));
+    if (start_ != nullptr) {
+      it->Seek(FirstEntryOf(*start_, timestamp_size()));
     } else {
-      lists_first_files = true;
+      lists_first_files_ = true;
       it->SeekToFirst();
-      lists_first_files = false;
+      lists_first_files_ = false;
       it->SeekToFirst();
     }
     std::string last;
@@ -136,84 +79,90 @@ struct RangeCounter final : AtWork {
           ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size());
       if (!IsBeforeLimit(key)) break;
       const bool deleted = IsDeletion(ExtractValueType(it->key()));
-      if (deleted) result->deletions++;
+      if (deleted) result_->deletions++;
       // The newest entry of a key comes first.
       if (first || key != last) {
         first = false;
         last.assign(key.data(), key.size());
-        if (!deleted) result->in_memtables++;
+        if (!deleted) result_->in_memtables++;
       }
     }
-    result->count += result->in_memtables;
+    result_->count += result_->in_memtables;
   }
-};
-
-// Finds no key, but counts those that a search would find.
-class CountingIterator final : public FindsNothing {
- public:
-  CountingIterator(RangeCounter* counter, FilteredFile* file)
-      : counter_(counter), file_(file) {}
 
   // A search in a sorted run begins with a seek, and goes on in the next files
-  // with SeekToFirst. Without a start, it begins with SeekToFirst, too.
-  void Seek(const Slice& target) override {
-    counter_->BeginRun();
-    const Slice lo = file_->UserKey(target);
-    Count(&lo);
-  }
-  void SeekToFirst() override {
-    if (counter_->lists_first_files) {
-      counter_->first_files.insert(file_);
-      return;
+  // from their first keys. Without a start, it begins so, too.
+  IterBoundCheck Ask(const FilteredFile& file, const ReadOptions& /*options*/,
+                     const Slice* lo, Status* status) override {
+    if (lists_first_files_) {
+      first_files_.insert(&file);
+      return IterBoundCheck::kOutOfBound;
     }
-    if (counter_->first_files.count(file_) > 0) counter_->BeginRun();
-    Count(nullptr);
-  }
-  // Keeps RocksDB from going on to the next file of the run.
-  IterBoundCheck UpperBoundCheckResult() override {
-    return counter_->lists_first_files ? IterBoundCheck::kOutOfBound
-                                       : IterBoundCheck::kUnknown;
+    if (lo != nullptr || first_files_.count(&file) > 0) {
+      run_is_new_ = true;
+      run_end_.reset();
+    }
+    file_ = &file;
+    CountFile(lo);
+    *status = status_;
+    return IterBoundCheck::kUnknown;
   }
 
  private:
-  // From `lo` on, or from the beginning of the file if that is nullptr.
-  void Count(const Slice* lo) {
+  // The smallest or the largest key of a file, or its beginning.
+  struct EndKey {
+    std::string key;
+    bool is_whole;
+  };
+
+  size_t timestamp_size() const { return comparator_->timestamp_size(); }
+  int Compare(const Slice& a, const Slice& b) const {
+    return comparator_->CompareWithoutTimestamp(a, /*a_has_ts=*/false, b,
+                                                /*b_has_ts=*/false);
+  }
+  // Returns true if a key is below the limit.
+  bool IsBeforeLimit(const Slice& key) const {
+    return limit_ == nullptr || Compare(key, *limit_) < 0;
+  }
+
+  // Counts the file's keys from `lo` on, or all if that is nullptr.
+  void CountFile(const Slice* lo) {
     status_ = Status::OK();
     first_.reset();
     last_.reset();
     uint64_t count = 0;
     if (!CountByFilter(lo == nullptr ? Slice() : *lo, &count) && status_.ok()) {
       if (CountByIndex(lo, &count)) {
-        counter_->result->files_estimated++;
+        result_->files_estimated++;
       } else if (status_.ok()) {
-        counter_->result->files_scanned++;
+        result_->files_scanned++;
         CountByScan(lo, &count);
       }
     }
     if (!status_.ok()) return;
     LeaveOutDeletions(lo, &count);
-    counter_->result->deletions += file_->file().properties()->num_deletions;
-    counter_->AddFile(count, first_, std::move(last_));
+    result_->deletions += file_->file().properties()->num_deletions;
+    AddFile(count);
   }
 
   bool CountByFilter(const Slice& lo, uint64_t* count) {
     FilterView view;
     const FileRangeFilter* filter =
-        file_->GetRangeFilter(AskedFor::kClosedSeek, counter_->options,
+        file_->GetRangeFilter(AskedFor::kClosedSeek, options_,
                               TableReaderCaller::kUserApproximateSize, &view);
     if (filter == nullptr) return false;
-    const bool has_limit = counter_->limit != nullptr;
+    const bool has_limit = limit_ != nullptr;
     std::string above;
     if (!has_limit && !StringAbove(*filter, &above)) return false;
-    const Slice hi = has_limit ? *counter_->limit : Slice(above);
+    const Slice hi = has_limit ? *limit_ : Slice(above);
     RangeCount counted;
     if (!filter->CountRange(lo, hi, /*hi_inclusive=*/false, &counted)) {
       return false;
     }
     if (!has_limit) counted.high_ambiguous = false;
     const auto end_key = [](const Slice& stored) {
-      return RangeCounter::EndKey{
-          stored.ToString(), stored.size() < FilterBlockHeader::kMaxStoredKey};
+      return EndKey{stored.ToString(),
+                    stored.size() < FilterBlockHeader::kMaxStoredKey};
     };
     // The ends are needed where the range goes on in the next file. If the file
     // has a key behind the range, it does not.
@@ -238,14 +187,13 @@ class CountingIterator final : public FindsNothing {
   bool CountByIndex(const Slice* lo, uint64_t* count) {
     constexpr double kMinBytes = 64 << 10;
     const auto size = static_cast<double>(file_->file().file_size());
-    const Slice* const bounds[] = {lo, counter_->limit};
+    const Slice* const bounds[] = {lo, limit_};
     // The shares of the file before the blocks where the bounds lie.
     double shares[] = {0, 1};
     for (size_t i = 0; i < 2; i++) {
       if (bounds[i] == nullptr) continue;
       const uint64_t offset = file_->file().table()->ApproximateOffsetOf(
-          counter_->options,
-          FirstEntryOf(*bounds[i], counter_->timestamp_size()),
+          options_, FirstEntryOf(*bounds[i], timestamp_size()),
           TableReaderCaller::kUserApproximateSize);
       shares[i] = static_cast<double>(offset) / size;
     }
@@ -265,9 +213,9 @@ class CountingIterator final : public FindsNothing {
     const auto it = IteratorAt(lo);
     for (; it->Valid(); it->Next()) {
       const Slice key = file_->UserKey(it->key());
-      if (!counter_->IsBeforeLimit(key)) break;
+      if (!IsBeforeLimit(key)) break;
       if (last_.has_value() && key == last_->key) continue;
-      last_ = RangeCounter::EndKey{key.ToString(), /*is_whole=*/true};
+      last_ = EndKey{key.ToString(), /*is_whole=*/true};
       if (*count == 0) first_ = last_;
       ++*count;
     }
@@ -280,14 +228,11 @@ class CountingIterator final : public FindsNothing {
     uint64_t deletions = 0;
     for (const DeletionStretch& stretch : *file_->deletions()) {
       if (lo != nullptr && stretch.begin.compare(*lo) < 0) continue;
-      if (counter_->limit != nullptr &&
-          stretch.end.compare(*counter_->limit) > 0) {
-        break;
-      }
+      if (limit_ != nullptr && stretch.end.compare(*limit_) > 0) break;
       deletions += stretch.deletions;
     }
     *count -= std::min(*count, deletions);
-    counter_->result->deletions_left_out += deletions;
+    result_->deletions_left_out += deletions;
   }
 
   // Returns true if the first key at or above a bound begins with the first
@@ -304,29 +249,58 @@ class CountingIterator final : public FindsNothing {
   // An iterator over the file's keys, at the first one at or above `lo`, or at
   // the first of all if that is nullptr.
   std::unique_ptr<InternalIterator> IteratorAt(const Slice* lo) {
-    auto it =
-        file_->file().NewIterator(counter_->options, /*keys_only=*/true,
-                                  TableReaderCaller::kUserApproximateSize);
+    auto it = file_->file().NewIterator(
+        options_, /*keys_only=*/true, TableReaderCaller::kUserApproximateSize);
     if (lo == nullptr) {
       it->SeekToFirst();
     } else {
-      it->Seek(FirstEntryOf(*lo, counter_->timestamp_size()));
+      it->Seek(FirstEntryOf(*lo, timestamp_size()));
     }
     status_ = it->status();
     return it;
   }
 
-  RangeCounter* const counter_;
-  FilteredFile* const file_;
-  std::optional<RangeCounter::EndKey> first_;
-  std::optional<RangeCounter::EndKey> last_;
-};
+  // Adds what the file has to the result.
+  void AddFile(uint64_t count) {
+    if (first_.has_value() && run_end_.has_value()) {
+      // The file before may hold other versions of the first key.
+      if (first_->is_whole && run_end_->is_whole) {
+        const bool is_in_range =
+            (start_ == nullptr || Compare(first_->key, *start_) >= 0) &&
+            IsBeforeLimit(first_->key);
+        if (count > 0 && first_->key == run_end_->key && is_in_range) count--;
+      } else if (Slice(first_->key).starts_with(run_end_->key) ||
+                 Slice(run_end_->key).starts_with(first_->key)) {
+        result_->unsure = true;
+      }
+    }
+    run_end_ = std::move(last_);
+    result_->files++;
+    result_->count += count;
+    if (count > 0 && run_is_new_) {
+      run_is_new_ = false;
+      result_->sorted_runs++;
+    }
+  }
 
-InternalIterator* RangeCounter::NewIterator(FilteredFile* file,
-                                            const ReadOptions& /*options*/,
-                                            Arena* arena) {
-  return NewIn<CountingIterator>(arena, this, file);
-}
+  const Slice* const start_;
+  const Slice* const limit_;
+  const ReadOptions& options_;
+  const Comparator* const comparator_;
+  CountResult* const result_;
+  // Whether the search only goes to the first file of each run. Without a
+  // start, these files are found first.
+  bool lists_first_files_ = false;
+  std::set<const FilteredFile*> first_files_{};
+  bool run_is_new_ = false;          // nothing of it has been counted
+  std::optional<EndKey> run_end_{};  // of the run's file before
+  // The file that is being counted, and its first and last key, if they are
+  // known and the range goes on in the files before and after it.
+  const FilteredFile* file_ = nullptr;
+  std::optional<EndKey> first_{};
+  std::optional<EndKey> last_{};
+  Status status_;
+};
 
 }  // namespace
 
@@ -345,15 +319,12 @@ Status ApproximateCount(DB* db, const ReadOptions& read_options,
   RangeCounter counter(range, file_options, column_family->GetComparator(),
                        result);
 
-  // The iterator keeps the version, from which all is counted.
-  ColumnFamilyVersion version(db, column_family);
-  Arena arena;
-  const ScopedArenaPtr<InternalIterator> it(
-      version.NewIterator(options, &arena));
-  counter.Count(it.get());
+  // From which all is counted.
+  const ColumnFamilyVersion version(db, column_family, options);
+  counter.Count(version.iterator());
   result->deletions += version.RangeDeletions();
   if (version.MayHoldUncommitted()) result->unsure = true;
-  return it->status();
+  return version.iterator()->status();
 }
 
 Record RecordOf(const CountResult& count) {

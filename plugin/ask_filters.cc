@@ -10,6 +10,7 @@
 #include "plugin/search_bounds.h"
 #include "plugin/sst_file_filter.h"
 #include "table/at_work.h"
+#include "table/filter_trial.h"
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/block_based_file.h"
 #include "table/seek/seek_decision.h"
@@ -35,43 +36,15 @@ bool IsEmptyRange(const RangePtr& range, const Comparator& order) {
 struct ExistenceCheck final : AtWork {
   ExistenceCheck() : AtWork(/*in_gets=*/true) {}
 
-  InternalIterator* NewIterator(FilteredFile* file,
-                                const ReadOptions& read_options,
-                                Arena* arena) override;
-
-  // The end of the range that is being asked for, or nullptr.
-  const Slice* limit = nullptr;
-  // True if a file may hold a key of the range.
-  bool file_may_match = false;
-};
-
-// Finds no key, but tells the check whether a search might find one.
-class ExistenceIterator final : public FindsNothing {
- public:
-  ExistenceIterator(ExistenceCheck* check, const FilteredFile& file,
-                    const ReadOptions& read_options)
-      : check_(check), file_(file), read_options_(read_options) {}
-
-  void Seek(const Slice& target) override {
-    const Slice lo = file_.UserKey(target);
-    Ask(&lo);
-  }
-  // The search begins with the file, or has come from the one before.
-  void SeekToFirst() override { Ask(nullptr); }
-  IterBoundCheck UpperBoundCheckResult() override { return bound_check_; }
-
- private:
-  // Asks whether the file may have a value from `lo` on, or from its first key
-  // on if that is nullptr, below the limit.
-  void Ask(const Slice* lo) {
+  // Asks whether the file may have a value from `lo` on, below the limit.
+  IterBoundCheck Ask(const FilteredFile& file, const ReadOptions& read_options,
+                     const Slice* lo, Status* /*status*/) override {
     // Nothing more is to be learned in this run.
-    bound_check_ = IterBoundCheck::kOutOfBound;
-    if (check_->file_may_match) return;
+    if (file_may_match) return IterBoundCheck::kOutOfBound;
     FilterView view;
     const FileRangeFilter* const filter =
-        file_.GetRangeFilter(AskedFor::kClosedSeek, read_options_,
-                             TableReaderCaller::kUserIterator, &view);
-    const Slice* const limit = check_->limit;
+        file.GetRangeFilter(AskedFor::kClosedSeek, read_options,
+                            TableReaderCaller::kUserIterator, &view);
     SeekDecision decision;
     if (filter != nullptr && limit != nullptr) {
       decision = lo == nullptr
@@ -83,35 +56,29 @@ class ExistenceIterator final : public FindsNothing {
       decision = SeekDecision::Empty();
     }
     if (decision.action == SeekDecision::kRead && limit != nullptr &&
-        HoldsNoValue(lo == nullptr ? Slice() : *lo, *limit)) {
+        HoldsNoValue(file, lo == nullptr ? Slice() : *lo)) {
       decision = SeekDecision::Empty();
     }
-    check_->file_may_match = decision.action != SeekDecision::kEmpty;
-    if (!check_->file_may_match && !decision.has_key_beyond) {
-      bound_check_ = IterBoundCheck::kUnknown;
-    }
+    file_may_match = decision.action != SeekDecision::kEmpty;
+    return file_may_match || decision.has_key_beyond
+               ? IterBoundCheck::kOutOfBound
+               : IterBoundCheck::kUnknown;
   }
-
-  // Returns true if the file has no key, or deletions only, in [lo, limit).
-  bool HoldsNoValue(const Slice& lo, const Slice& limit) const {
+  // Returns true if the file has no key, or deletions only, from `lo` on below
+  // the limit, which is not nullptr.
+  bool HoldsNoValue(const FilteredFile& file, const Slice& lo) const {
     std::string next;
-    return file_.IsKnownEmpty(lo, limit) ||
-           (file_.deletions() != nullptr &&
-            !NextValue(/*filter=*/nullptr, file_.deletions(), /*position=*/lo,
-                       /*from=*/lo, &limit, &next));
+    return file.IsKnownEmpty(lo, *limit) ||
+           (file.deletions() != nullptr &&
+            !NextValue(/*filter=*/nullptr, file.deletions(), /*position=*/lo,
+                       /*from=*/lo, limit, &next));
   }
 
-  ExistenceCheck* const check_;
-  const FilteredFile& file_;
-  const ReadOptions& read_options_;
-  IterBoundCheck bound_check_ = IterBoundCheck::kUnknown;
+  // The end of the range that is being asked for, or nullptr.
+  const Slice* limit = nullptr;
+  // True if a file may hold a key of the range.
+  bool file_may_match = false;
 };
-
-InternalIterator* ExistenceCheck::NewIterator(FilteredFile* file,
-                                              const ReadOptions& read_options,
-                                              Arena* arena) {
-  return NewIn<ExistenceIterator>(arena, this, *file, read_options);
-}
 
 }  // namespace
 
@@ -180,36 +147,29 @@ class SeparateSstFilter final : public SstFileFilter {
  public:
   explicit SeparateSstFilter(std::unique_ptr<BlockBasedFile> file)
       : file_(std::move(file)),
-        filter_(file_->HasOrderOfFilters() && file_->whole_key_filtering()
-                    ? file_->GetHeldBlock()
+        filter_(file_->HasOrderOfFilters()
+                    ? AskedFilter::Of(*file_).range_filter()
                     : nullptr),
         order_(*file_->user_comparator()) {}
 
   bool KeyMayExist(const Slice& key) const override {
-    const FileRangeFilter* const filter = RangeFilter();
-    return filter == nullptr || filter->KeyMayMatch(key);
+    return filter_ == nullptr || filter_->KeyMayMatch(key);
   }
   bool RangeMayExist(const RangePtr& range) const override {
     const auto& [start, limit] = range;
     if (IsEmptyRange(range, order_)) return false;
-    const FileRangeFilter* const filter = RangeFilter();
-    if (filter == nullptr) return true;
+    if (filter_ == nullptr) return true;
     if (limit == nullptr) {
-      return start == nullptr || filter->MayHaveKeyAtOrAbove(*start);
+      return start == nullptr || filter_->MayHaveKeyAtOrAbove(*start);
     }
     // No key is below the empty one.
-    return filter->RangeMayMatch(start == nullptr ? Slice() : *start, *limit,
-                                 /*hi_inclusive=*/false);
+    return filter_->RangeMayMatch(start == nullptr ? Slice() : *start, *limit,
+                                  /*hi_inclusive=*/false);
   }
 
  private:
-  // Nullptr if no filter can answer.
-  const FileRangeFilter* RangeFilter() const {
-    return filter_ != nullptr && filter_->CanFilter() ? filter_ : nullptr;
-  }
-
   const std::unique_ptr<BlockBasedFile> file_;
-  const FilterBlock* const filter_;
+  const FileRangeFilter* const filter_;  // nullptr if none can answer
   const Comparator& order_;
 };
 

@@ -9,11 +9,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-#if !defined(_GLIBCXX_USE_CXX11_ABI) || _GLIBCXX_USE_CXX11_ABI
-constexpr bool kCxx11Abi = true;
-#else
-constexpr bool kCxx11Abi = false;
-#endif
+// In the old ABI, a string is nothing but a pointer.
+constexpr bool kCxx11Abi = sizeof(std::string) > sizeof(char*);
 
 #ifdef NDEBUG
 constexpr bool kAssertions = false;

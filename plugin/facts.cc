@@ -53,15 +53,13 @@ std::string Utf8Text(const std::string& text) {
 std::string JsonText(const std::string& text) {
   std::string escaped;
   for (const char c : Utf8Text(text)) {
-    if (c == '"' || c == '\\') {
-      escaped.push_back('\\');
-      escaped.push_back(c);
-    } else if (static_cast<uint8_t>(c) < 0x20) {
+    if (static_cast<uint8_t>(c) < 0x20) {
       char code[8];
       snprintf(code, sizeof(code), "\\u%04x", c);
       escaped += code;
     } else {
-      escaped.push_back(c);
+      if (c == '"' || c == '\\') escaped += '\\';
+      escaped += c;
     }
   }
   return escaped;

@@ -269,7 +269,8 @@ Status RefreshFilters(DB* db, ColumnFamilyHandle* column_family,
     s = OwnPolicyOf(run.family_options) != nullptr ? RedesignFilters(&run)
                                                    : ReplaceFilters(&run);
   }
-  return run.Record(s);
+  run.failed = !s.ok() && !s.IsIncomplete();
+  return s;
 }
 
 // Refreshes in one thread: after each period, and when a request asks.

@@ -60,18 +60,15 @@ FilterBuilds BuildsOf(const BuildCounts& counts) {
           Without(counts.nanos, counts.model_nanos) / kNanosPerMicro};
 }
 
-// Sets the members that files and sums of files have in common.
-template <typename Statistics>
-void SetCounts(const FileCounts& counts, Statistics* statistics) {
-  statistics->filter_blocks_loaded = counts.loads.blocks;
-  statistics->filter_bytes_loaded = counts.loads.bytes;
-  statistics->filter_loads_failed = counts.loads.failed;
-  statistics->bounded_seeks = SeeksOf(counts.seeks, SeekKind::kClosed);
-  statistics->unbounded_seeks = SeeksOf(counts.seeks, SeekKind::kOpen);
+FilterCounts CountsOf(const FileCounts& counts) {
+  return {counts.loads.blocks, counts.loads.bytes, counts.loads.failed,
+          SeeksOf(counts.seeks, SeekKind::kClosed),
+          SeeksOf(counts.seeks, SeekKind::kOpen)};
 }
 
 FileFilterStatistics StatisticsOf(const FileState& file) {
   FileFilterStatistics statistics;
+  static_cast<FilterCounts&>(statistics) = CountsOf(file.counts);
   statistics.path = file.path;
   statistics.level = file.level;
   if (file.use != FilterUse::kUsed) statistics.unused = ToString(file.use);
@@ -79,12 +76,12 @@ FileFilterStatistics StatisticsOf(const FileState& file) {
   statistics.keys = file.properties->num_filter_entries;
   statistics.filter_bytes = file.properties->filter_size;
   GetFilterProperties(*file.properties, &statistics.filter);
-  SetCounts(file.counts, &statistics);
   return statistics;
 }
 
 FilterSums StatisticsOf(const LevelSums& sums) {
   FilterSums statistics;
+  static_cast<FilterCounts&>(statistics) = CountsOf(sums.counts);
   statistics.open_files = sums.files;
   statistics.entries = sums.entries;
   statistics.unused_files = sums.unused_files;
@@ -93,7 +90,6 @@ FilterSums StatisticsOf(const LevelSums& sums) {
   statistics.keys = sums.keys;
   statistics.filter_bytes = sums.filter_bytes;
   statistics.predicted_fpr = sums.PredictedFpr();
-  SetCounts(sums.counts, &statistics);
   statistics.gets = LookupsOf(sums.gets);
   statistics.reads_from_cache = sums.gets.reads.from_cache;
   statistics.reads_from_storage = sums.gets.reads.from_file;

@@ -185,8 +185,19 @@ struct FilterLookups {
   double fpr() const;
 };
 
-// Sums over the open files of a level, or of several levels.
-struct FilterSums {
+// What has happened with the filter of a file, or with those of several files.
+struct FilterCounts {
+  // Filter blocks that were read, and their bytes.
+  uint64_t filter_blocks_loaded = 0;
+  uint64_t filter_bytes_loaded = 0;
+  uint64_t filter_loads_failed = 0;
+  FilterSeeks bounded_seeks;
+  FilterSeeks unbounded_seeks;
+};
+
+// Sums over the open files of a level, or of several levels. FilterCounts,
+// `gets` and reads include what has happened with files that are closed now.
+struct FilterSums : FilterCounts {
   uint64_t open_files = 0;  // their number
   uint64_t entries = 0;     // in them, including versions and deletions
   // Number of files whose filters are not used, by the reason:
@@ -216,14 +227,6 @@ struct FilterSums {
   // their files were written.
   uint64_t model_micros = 0;
 
-  // Filter blocks that were read, and their bytes; including those of files
-  // that are closed now.
-  uint64_t filter_blocks_loaded = 0;
-  uint64_t filter_bytes_loaded = 0;
-  uint64_t filter_loads_failed = 0;
-  // These counts include those in files that are closed now.
-  FilterSeeks bounded_seeks;
-  FilterSeeks unbounded_seeks;
   FilterLookups gets;
   // Reads of files, and requests to storage that filters have spared.
   uint64_t reads_from_cache = 0;
@@ -247,7 +250,7 @@ struct LevelFilterStatistics {
 };
 
 // An open file.
-struct FileFilterStatistics {
+struct FileFilterStatistics : FilterCounts {
   std::string path;           // in the file system
   int level = 0;              // as in LevelFilterStatistics
   std::string unused;         // why the filter is not used; empty if it is
@@ -257,13 +260,6 @@ struct FileFilterStatistics {
   // Zeros and empty strings if the file's properties do not describe the
   // filter.
   FilterProperties filter;
-  // Filter blocks of this file that were read, and their bytes.
-  uint64_t filter_blocks_loaded = 0;
-  uint64_t filter_bytes_loaded = 0;
-  uint64_t filter_loads_failed = 0;
-  // The seeks in this file.
-  FilterSeeks bounded_seeks;
-  FilterSeeks unbounded_seeks;
 };
 
 // What the tickers of Options::statistics say about Get and MultiGet since the

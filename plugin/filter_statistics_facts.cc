@@ -83,6 +83,18 @@ void AddSeeks(const FilterSeeks& of, const FactAdder& add) {
             "False positives among the seeks for which the file had nothing.");
 }
 
+void AddCounts(const FilterCounts& of, const FactAdder& add) {
+  add.Counter("filter_blocks_loaded", of.filter_blocks_loaded,
+              "Filter blocks read, whole filters or parts of them.");
+  add.Counter("filter_bytes_loaded", of.filter_bytes_loaded,
+              "Bytes of the filter blocks read.");
+  add.Counter(
+      "filter_loads_failed", of.filter_loads_failed,
+      "Filter blocks that could not be read, or were found to be damaged.");
+  AddSeeks(of.bounded_seeks, add.In("bounded_seeks"));
+  AddSeeks(of.unbounded_seeks, add.In("unbounded_seeks"));
+}
+
 void AddLookups(const FilterLookups& of, const FactAdder& add) {
   add.Counter(
       "unasked", of.unasked,
@@ -146,15 +158,7 @@ void AddSums(const FilterSums& of, const FactAdder& add) {
       "Reads of SST files that filters let through, and that went to storage.");
   add.Gauge("requests_saved", of.requests_saved,
             "Requests to storage that filters have spared, about.");
-  add.Counter("filter_blocks_loaded", of.filter_blocks_loaded,
-              "Filter blocks read, whole filters or parts of them.");
-  add.Counter("filter_bytes_loaded", of.filter_bytes_loaded,
-              "Bytes of the filter blocks read.");
-  add.Counter(
-      "filter_loads_failed", of.filter_loads_failed,
-      "Filter blocks that could not be read, or were found to be damaged.");
-  AddSeeks(of.bounded_seeks, add.In("bounded_seeks"));
-  AddSeeks(of.unbounded_seeks, add.In("unbounded_seeks"));
+  AddCounts(of, add);
   AddLookups(of.gets, add.In("gets"));
 }
 
@@ -266,11 +270,7 @@ Record RecordOf(const FileFilterStatistics& file) {
   record.Add("filter.predicted_fpr", file.filter.predicted_fpr);
   record.Add("filter.samples", file.filter.samples);
   record.Add("filter.model_micros", file.filter.model_micros);
-  record.Add("filter_blocks_loaded", file.filter_blocks_loaded);
-  record.Add("filter_bytes_loaded", file.filter_bytes_loaded);
-  record.Add("filter_loads_failed", file.filter_loads_failed);
-  AddSeeks(file.bounded_seeks, FactAdder(&record).In("bounded_seeks"));
-  AddSeeks(file.unbounded_seeks, FactAdder(&record).In("unbounded_seeks"));
+  AddCounts(file, FactAdder(&record));
   return record;
 }
 

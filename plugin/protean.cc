@@ -18,7 +18,6 @@
 #include "rocksdb/env.h"
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/sst_file_writer.h"
-#include "table/filter_trial.h"
 #include "table/protean_table_factory.h"
 #include "table/rocksdb_internals/versions.h"
 

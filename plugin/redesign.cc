@@ -360,8 +360,7 @@ class Redesign {
     // Files that are gone, or have been rewritten, are forgotten.
     std::map<std::string, RejectedRefresh> futile;
     for (const RefreshedFile& file : run_.result->files) {
-      const auto trial = memory_.futile.find(file.name);
-      if (trial != memory_.futile.end()) futile.insert(*trial);
+      futile.insert(memory_.futile.extract(file.name));
     }
     memory_.futile = std::move(futile);
     run_.session->WithRefreshes(

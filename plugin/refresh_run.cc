@@ -32,8 +32,7 @@ using Outcome = RefreshOutcome;
 bool IsSelected(const RefreshOptions& options, const Comparator& order,
                 const SstFileMetaData& file, int level) {
   const std::vector<int>& levels = options.levels;
-  if (!levels.empty() &&
-      std::find(levels.begin(), levels.end(), level) == levels.end()) {
+  if (!levels.empty() && std::count(levels.begin(), levels.end(), level) == 0) {
     return false;
   }
   const auto compare = [&order](const std::string& key,
@@ -46,16 +45,15 @@ bool IsSelected(const RefreshOptions& options, const Comparator& order,
 }
 
 // Returns true if the file would get no filter. RocksDB decides so when it
-// writes a file, if nothing that is older than the file overlaps it.
+// writes a file, if nothing that is older than the file overlaps it, and in
+// level 0 if nothing is older.
 bool IsUnfiltered(const Comparator& order, const ColumnFamilyMetaData& metadata,
                   const SstFileMetaData& file, int level) {
-  const auto user_key = [&order](const std::string& key) {
-    return Slice(key.data(), key.size() - order.timestamp_size());
-  };
   const auto overlaps = [&](const SstFileMetaData& other) {
-    return user_key(other.largestkey).compare(user_key(file.smallestkey)) >=
-               0 &&
-           user_key(other.smallestkey).compare(user_key(file.largestkey)) <= 0;
+    return level == 0 || (order.CompareWithoutTimestamp(
+                              other.largestkey, file.smallestkey) >= 0 &&
+                          order.CompareWithoutTimestamp(other.smallestkey,
+                                                        file.largestkey) <= 0);
   };
   for (const LevelMetaData& other : metadata.levels) {
     auto first = other.files.begin();
@@ -102,7 +100,7 @@ RefreshRun::~RefreshRun() {
   Enter([this](RefreshCounts* counts) {
     counts->running--;
     counts->runs++;
-    if (failed_) counts->failures++;
+    if (failed) counts->failures++;
     counts->last_end = std::chrono::duration_cast<std::chrono::seconds>(
                            std::chrono::system_clock::now().time_since_epoch())
                            .count();
@@ -177,15 +175,14 @@ void RefreshRun::DecideUnreadable(RefreshedFile* file, const Status& status) {
 
 Status RefreshRun::GoOn(uint64_t bytes) {
   EnterProgress();
+  if (limiter_ == nullptr) bytes = 0;
   do {
-    if (limiter_ != nullptr && bytes > 0) {
+    if (bytes > 0) {
       const uint64_t part = std::min(
           bytes, static_cast<uint64_t>(limiter_->GetSingleBurstBytes()));
       limiter_->Request(static_cast<int64_t>(part), Env::IO_LOW,
                         /*stats=*/nullptr, RateLimiter::OpType::kRead);
       bytes -= part;
-    } else {
-      bytes = 0;
     }
     if (options.progress && !options.progress(progress_)) {
       return Status::Incomplete("RefreshFilters was told to end");
@@ -265,11 +262,6 @@ void RefreshRun::CountRewritten(const RefreshedFile& file) {
     counts->files_rewritten++;
     counts->bytes_rewritten += file.bytes;
   });
-}
-
-Status RefreshRun::Record(const Status& status) {
-  failed_ = !status.ok() && !status.IsIncomplete();
-  return status;
 }
 
 Status RefreshRun::Finish(Status status) {

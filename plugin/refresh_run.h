@@ -88,8 +88,8 @@ class RefreshRun {
   // writes a line to the DB's log. Returns `status`, or the error that ended a
   // rewrite.
   Status Finish(Status status);
-  // Tells the statistics how the call ended. Returns `status`.
-  Status Record(const Status& status);
+
+  bool failed = false;  // whether the statistics count the call as a failure
 
  private:
   struct RewriteInWork {
@@ -109,7 +109,6 @@ class RefreshRun {
   RefreshProgress progress_;
   std::deque<RewriteInWork> in_work_;
   uint64_t bytes_in_work_ = 0;
-  bool failed_ = false;
 };
 
 // Rewrites the files whose filters would do better if they were built now, as

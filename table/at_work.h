@@ -2,13 +2,12 @@
 
 //  Questions that filters answer instead of a read. While an AtWork exists in a
 //  thread, RocksDB walks through memtables and files as usual, but the tables
-//  of Protean look empty: they only tell the object what their filters know.
+//  of Protean look empty: the object asks their filters what it wants to know.
 //  That answers whether a key may exist (plugin/ask_filters.cc), and how many
 //  keys a range has (plugin/approximate_count.cc).
 
 #pragma once
 
-#include "memory/arena.h"
 #include "rocksdb/options.h"
 #include "table/filtered_file.h"
 
@@ -20,11 +19,13 @@ class AtWork {
   AtWork(const AtWork&) = delete;
   AtWork& operator=(const AtWork&) = delete;
 
-  // The iterator over a file that tells the object what the file's filter
-  // knows. Made as by NewIn.
-  virtual InternalIterator* NewIterator(FilteredFile* file,
-                                        const ReadOptions& read_options,
-                                        Arena* arena) = 0;
+  // A search comes to a file, and goes on there from `*lo`, a user key, or from
+  // the first key if that is nullptr. kOutOfBound keeps it from going on to the
+  // next file of the run. `*status` is the status of the iterator over the
+  // file.
+  virtual IterBoundCheck Ask(const FilteredFile& file,
+                             const ReadOptions& read_options, const Slice* lo,
+                             Status* status) = 0;
 
   // The object at work in this thread, or nullptr.
   static inline thread_local AtWork* current = nullptr;
@@ -41,19 +42,37 @@ class AtWork {
   AtWork* const before_;
 };
 
-// An iterator that finds no key, wherever it goes forward.
-class FindsNothing : public InternalIterator {
+// The iterator over a file that an AtWork asks. It finds no key. All arguments
+// must outlive it.
+class AskedFileIterator final : public InternalIterator {
  public:
-  void SeekForPrev(const Slice& /*target*/) final {}
-  void SeekToLast() final {}
-  bool Valid() const final { return false; }
-  void Next() final {}
-  void Prev() final {}
-  Slice key() const final { return Slice(); }
-  Slice value() const final { return Slice(); }
-  Status status() const final { return status_; }
+  AskedFileIterator(AtWork* asks, const FilteredFile& file,
+                    const ReadOptions& read_options)
+      : asks_(asks), file_(file), read_options_(read_options) {}
 
- protected:
+  void Seek(const Slice& target) override {
+    const Slice lo = file_.UserKey(target);
+    bound_check_ = asks_->Ask(file_, read_options_, &lo, &status_);
+  }
+  void SeekToFirst() override {
+    bound_check_ = asks_->Ask(file_, read_options_, nullptr, &status_);
+  }
+  IterBoundCheck UpperBoundCheckResult() override { return bound_check_; }
+  Status status() const override { return status_; }
+
+  void SeekForPrev(const Slice& /*target*/) override {}
+  void SeekToLast() override {}
+  bool Valid() const override { return false; }
+  void Next() override {}
+  void Prev() override {}
+  Slice key() const override { return Slice(); }
+  Slice value() const override { return Slice(); }
+
+ private:
+  AtWork* const asks_;
+  const FilteredFile& file_;
+  const ReadOptions& read_options_;
+  IterBoundCheck bound_check_ = IterBoundCheck::kUnknown;
   Status status_;
 };
 

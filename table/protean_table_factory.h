@@ -16,8 +16,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-class ProteanFilterPolicy;
-
 class ProteanTableFactory : public BlockBasedTableFactory {
  public:
   explicit ProteanTableFactory(

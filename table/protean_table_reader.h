@@ -47,7 +47,8 @@ class ProteanTableReader : public TableReader, public FilteredFile {
     if (caller == TableReaderCaller::kUserIterator ||
         caller == TableReaderCaller::kSSTFileReader) {
       if (AtWork::current != nullptr) {
-        return AtWork::current->NewIterator(this, read_options, arena);
+        return NewIn<AskedFileIterator>(arena, AtWork::current, *this,
+                                        read_options);
       }
       const bool is_asked =
           !skip_filters && IsOn() && (has_range_filter() || queue() != nullptr);

@@ -26,8 +26,7 @@ using FilterReader = FilterBlockReaderCommon<ParsedFullFilterBlock>;
 
 // Lends a private member (versions.h).
 struct PinnedBlock {
-  using Pointer = FilterHold FilterReader::*;
-  friend Pointer MemberOf(PinnedBlock);
+  friend auto MemberOf(PinnedBlock);
 };
 template struct Lend<PinnedBlock, &FilterReader::filter_block_>;
 
@@ -354,8 +353,7 @@ Status BlockBasedFile::OpenApart(const Options& options,
 
 // Lends a private member (versions.h).
 struct MergeContextOf {
-  using Pointer = MergeContext* GetContext::*;
-  friend Pointer MemberOf(MergeContextOf);
+  friend auto MemberOf(MergeContextOf);
 };
 template struct Lend<MergeContextOf, &GetContext::merge_context_>;
 

@@ -15,10 +15,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // Lends a private function (versions.h).
 struct GetPartBlock {
-  using Pointer = Status (PartitionedFilterBlockReader::*)(
-      FilePrefetchBuffer*, const BlockHandle&, GetContext*,
-      BlockCacheLookupContext*, const ReadOptions&, FilterHold*) const;
-  friend Pointer MemberOf(GetPartBlock);
+  friend auto MemberOf(GetPartBlock);
 };
 template struct Lend<GetPartBlock,
                      &PartitionedFilterBlockReader::GetFilterPartitionBlock>;
@@ -95,15 +92,14 @@ CachedFilter::CachedFilter(const BlockBasedTable& table,
   }
 }
 
-template <typename Function>
-void CachedFilter::ForEachUnit(bool with_second,
-                               const Function& function) const {
+std::vector<UnitName> CachedFilter::Units(bool with_second) const {
   const std::vector<FilterPart>& parts = directory_.parts();
-  for (size_t i = 0; i < parts.size(); i++) function(UnitName{i, false});
-  if (!with_second) return;
-  for (size_t i = 0; i < parts.size(); i++) {
-    if (parts[i].HasSecond()) function(UnitName{i, true});
+  std::vector<UnitName> units;
+  for (size_t i = 0; i < parts.size(); i++) units.push_back({i, false});
+  for (size_t i = 0; with_second && i < parts.size(); i++) {
+    if (parts[i].HasSecond()) units.push_back({i, true});
   }
+  return units;
 }
 
 void CachedFilter::Load(const ReadOptions& read_options, bool pin) {
@@ -111,12 +107,11 @@ void CachedFilter::Load(const ReadOptions& read_options, bool pin) {
   const BlockBasedTable::Rep& rep = *table()->get_rep();
   BlockCacheLookupContext lookup_context(TableReaderCaller::kPrefetch);
   const UnitRead read{read_options, /*get_context=*/nullptr, &lookup_context};
-  uint64_t end = 0;
-  ForEachUnit(pin, [&](const UnitName& unit) {
-    const BlockHandle handle = HandleOf(unit);
-    end = handle.offset() + BlockBasedTable::BlockSizeWithTrailer(handle);
-  });
-  const uint64_t begin = HandleOf({0, false}).offset();
+  const std::vector<UnitName> units = Units(/*with_second=*/pin);
+  const uint64_t begin = HandleOf(units.front()).offset();
+  const BlockHandle last = HandleOf(units.back());
+  const uint64_t end =
+      last.offset() + BlockBasedTable::BlockSizeWithTrailer(last);
   // A file that is mapped into memory is not read ahead.
   FilePrefetchBuffer buffer(ReadaheadParams(),
                             /*enable=*/!rep.ioptions.allow_mmap_reads);
@@ -129,12 +124,12 @@ void CachedFilter::Load(const ReadOptions& read_options, bool pin) {
   if (pin) {
     pinned_.resize(directory_.parts().size() * (heats_ == nullptr ? 1 : 2));
   }
-  ForEachUnit(pin, [&](const UnitName& unit) {
+  for (const UnitName& unit : units) {
     FilterHold hold;
     s = Read(unit, &buffer, read.options(), read, &hold);
     s.PermitUncheckedError();
     if (pin && s.ok()) pinned_[IndexOf(unit)] = std::move(hold);
-  });
+  }
 }
 
 Status CachedFilter::Read(const UnitName& unit,
@@ -172,9 +167,7 @@ const UnitReader* CachedFilter::GetSecond(size_t part, AskedFor asked_for,
                                           const UnitRead& read,
                                           FilterHold* hold) const {
   const UnitName unit = {part, true};
-  if (const FilterHold* const pinned = Pinned(unit)) {
-    return ReaderIn(*pinned, unit);
-  }
+  if (Pinned(unit) != nullptr) return Get(unit, read, hold);
   UnitHeat& heat = heats_[part];
   const auto share = [this, asked_for] {
     return owner_ == nullptr ? 1 : owner_->ShareReadInVain(asked_for);
@@ -258,10 +251,10 @@ void CachedFilter::EraseFromCacheBeforeDestruction(
   for (FilterHold& hold : pinned_) hold.ResetEraseIfLastRef();
   if (!pinned_.empty()) return;
   UncacheAggressivenessAdvisor advisor(uncache_aggressiveness);
-  ForEachUnit(/*with_second=*/true, [&](const UnitName& unit) {
+  for (const UnitName& unit : Units(/*with_second=*/true)) {
     if (!advisor.ShouldContinue()) return;
     advisor.Report(table()->EraseFromCache(HandleOf(unit)));
-  });
+  }
 }
 
 const RangeFilter* CachedFilterView::PartOf(size_t index) const {

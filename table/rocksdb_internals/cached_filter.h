@@ -127,9 +127,8 @@ class CachedFilter final
   size_t IndexOf(const UnitName& unit) const {
     return unit.second ? directory_.parts().size() + unit.part : unit.part;
   }
-  // Calls a function with the name of each unit, in the order of the block.
-  template <typename Function>
-  void ForEachUnit(bool with_second, const Function& function) const;
+  // The units, or the first ones of all parts, in the order of the block.
+  std::vector<UnitName> Units(bool with_second) const;
   // `options` are those of `read`, or such as look in memory only.
   Status Read(const UnitName& unit, FilePrefetchBuffer* prefetch_buffer,
               const ReadOptions& options, const UnitRead& read,

@@ -3,41 +3,28 @@
 #include "table/rocksdb_internals/file_iterator.h"
 
 #include <cstring>
+#include <type_traits>
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-bool MarkFilterUsed(BlockBasedTableIterator* iterator);
-bool HasReadBlock(const BlockBasedTableIterator& iterator);
-bool HasReadInVain(const BlockBasedTableIterator& iterator);
-
-template <typename State>
-bool SetFlag(State* state, State flag) {
-  if ((*state & flag) != 0) return false;
-  *state = static_cast<State>(*state | flag);
-  return true;
-}
-
-// Explicit instantiation may name private members. Friend functions of the
-// instantiated class, which are declared above, lend them to this file: they
-// are inline functions.
-template <auto kState, auto kFilterUsed, auto kBlockRead, auto kValueNotAsked>
-struct SeekStatistics {
-  friend bool MarkFilterUsed(BlockBasedTableIterator* iterator) {
-    return SetFlag(&(iterator->*kState), kFilterUsed);
-  }
-  friend bool HasReadBlock(const BlockBasedTableIterator& iterator) {
-    return (iterator.*kState & kBlockRead) != 0;
-  }
-  friend bool HasReadInVain(const BlockBasedTableIterator& iterator) {
-    return (iterator.*kState & kValueNotAsked) != 0;
-  }
+// Lend private members (versions.h).
+struct SeekState {
+  friend auto MemberOf(SeekState);
 };
-
-template struct SeekStatistics<
-    &BlockBasedTableIterator::seek_stat_state_,
-    BlockBasedTableIterator::kFilterUsed,
-    BlockBasedTableIterator::kDataBlockReadSinceLastSeek,
-    BlockBasedTableIterator::kReportOnUseful>;
+template struct Lend<SeekState, &BlockBasedTableIterator::seek_stat_state_>;
+struct FilterUsed {
+  friend auto MemberOf(FilterUsed);
+};
+template struct Lend<FilterUsed, BlockBasedTableIterator::kFilterUsed>;
+struct BlockRead {
+  friend auto MemberOf(BlockRead);
+};
+template struct Lend<BlockRead,
+                     BlockBasedTableIterator::kDataBlockReadSinceLastSeek>;
+struct ValueNotAsked {
+  friend auto MemberOf(ValueNotAsked);
+};
+template struct Lend<ValueNotAsked, BlockBasedTableIterator::kReportOnUseful>;
 
 namespace {
 
@@ -72,15 +59,22 @@ FileIterator::~FileIterator() {
 }
 
 bool FileIterator::MarkFilterUsed() {
-  return !is_exact_ || protean::MarkFilterUsed(Exact());
+  if (!is_exact_) return true;
+  auto& state = Exact()->*MemberOf(SeekState());
+  if ((state & MemberOf(FilterUsed())) != 0) return false;
+  using State = std::remove_reference_t<decltype(state)>;
+  state = static_cast<State>(state | MemberOf(FilterUsed()));
+  return true;
 }
 
 bool FileIterator::HasReadBlock() const {
-  return !is_exact_ || protean::HasReadBlock(*Exact());
+  return !is_exact_ ||
+         (Exact()->*MemberOf(SeekState()) & MemberOf(BlockRead())) != 0;
 }
 
 bool FileIterator::HasReadInVain() const {
-  return is_exact_ && protean::HasReadInVain(*Exact());
+  return is_exact_ &&
+         (Exact()->*MemberOf(SeekState()) & MemberOf(ValueNotAsked())) != 0;
 }
 
 void FileIterator::Make() {

@@ -43,18 +43,15 @@ const void* FamilyOf(ColumnFamilyHandle* column_family) {
 }
 
 ColumnFamilyVersion::ColumnFamilyVersion(DB* db,
-                                         ColumnFamilyHandle* column_family)
+                                         ColumnFamilyHandle* column_family,
+                                         const ReadOptions& read_options)
     : db_(static_cast_with_check<DBImpl>(db->GetRootDB())),
       family_(
           static_cast_with_check<ColumnFamilyHandleImpl>(column_family)->cfd()),
-      super_version_(family_->GetReferencedSuperVersion(db_)) {}
-
-InternalIterator* ColumnFamilyVersion::NewIterator(
-    const ReadOptions& read_options, Arena* arena) {
-  return db_->NewInternalIterator(read_options, family_, super_version_, arena,
-                                  kMaxSequenceNumber,
-                                  /*allow_unprepared_value=*/true);
-}
+      super_version_(family_->GetReferencedSuperVersion(db_)),
+      iterator_(db_->NewInternalIterator(read_options, family_, super_version_,
+                                         &arena_, kMaxSequenceNumber,
+                                         /*allow_unprepared_value=*/true)) {}
 
 uint64_t ColumnFamilyVersion::RangeDeletions() const {
   ReadRangeDelAggregator ranges(&family_->internal_comparator(),

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "memory/arena.h"
 #include "rocksdb/c.h"
 #include "rocksdb/db.h"
 #include "rocksdb/options.h"
@@ -28,14 +29,13 @@ const void* FamilyOf(ColumnFamilyHandle* column_family);
 // All memtables and files of a column family in one version of its DB.
 class ColumnFamilyVersion {
  public:
-  // `db` may be wrapped in StackableDBs. NewIterator must be called exactly
-  // once, because the version is released with its iterator.
-  ColumnFamilyVersion(DB* db, ColumnFamilyHandle* column_family);
+  // `db` may be wrapped in StackableDBs. `read_options` must outlive the
+  // object.
+  ColumnFamilyVersion(DB* db, ColumnFamilyHandle* column_family,
+                      const ReadOptions& read_options);
 
-  // Returns an iterator over memtables and files, which sees all sequence
-  // numbers. All other functions are called while it lives. `read_options` must
-  // outlive it.
-  InternalIterator* NewIterator(const ReadOptions& read_options, Arena* arena);
+  // The iterator over memtables and files, which sees all sequence numbers.
+  InternalIterator* iterator() const { return iterator_.get(); }
 
   // The number of range deletions in memtables. All of those in immutable
   // memtables count as one.
@@ -48,6 +48,8 @@ class ColumnFamilyVersion {
   DBImpl* const db_;
   ColumnFamilyData* const family_;
   SuperVersion* const super_version_;
+  Arena arena_;
+  const ScopedArenaPtr<InternalIterator> iterator_;  // releases the version
 };
 
 // ---- C handles ----

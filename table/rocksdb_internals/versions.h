@@ -119,20 +119,19 @@ bool IteratorsWrite(const CfOptions& options) {
 
 // ---- Private members ----
 
-// Explicit instantiation may name private members. A struct that names one has
-// the type of its pointer and declares a friend, which the instantiation
-// defines:
+// Explicit instantiation may name private members: data, functions and
+// enumerators. A struct that stands for one declares a friend, which the
+// instantiation defines:
 //
 //   struct Size {
-//     using Pointer = size_t Table::*;
-//     friend Pointer MemberOf(Size);
+//     friend auto MemberOf(Size);
 //   };
 //   template struct Lend<Size, &Table::size_>;
 //
 // Then `table.*MemberOf(Size())` is the private member.
-template <typename Name, typename Name::Pointer kMember>
+template <typename Name, auto kMember>
 struct Lend {
-  friend typename Name::Pointer MemberOf(Name /*name*/) { return kMember; }
+  friend auto MemberOf(Name /*name*/) { return kMember; }
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -114,19 +114,11 @@ bool MoveOn(const FileRangeFilter& filter, const SearchPosition& stop,
 
 // ---- Next value ----
 
-namespace {
-
-const Slice& Larger(const Slice& a, const Slice& b) {
-  return a.compare(b) < 0 ? b : a;
-}
-
-}  // namespace
-
 bool NextValue(const FileRangeFilter* filter,
                const DeletionStretches* stretches, const Slice& position,
                const Slice& from, const Slice* limit, std::string* next) {
   // The file has no key between `from` and where its iterator is.
-  Slice start = Larger(from, position);
+  Slice start = from.compare(position) < 0 ? position : from;
   for (;;) {
     if (limit != nullptr && start.compare(*limit) >= 0) return false;
     const DeletionStretch* const stretch =
@@ -149,7 +141,7 @@ bool NextValue(const FileRangeFilter* filter,
       break;
     }
     if (!filter->HasKeyAtOrAbove(*end)) {
-      start = Larger(start, filter->largest());
+      if (start.compare(filter->largest()) < 0) start = filter->largest();
       if (limit != nullptr && start.compare(*limit) >= 0) return false;
       break;
     }

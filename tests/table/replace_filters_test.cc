@@ -85,6 +85,32 @@ TEST_F(ReplaceFiltersTest, OtherComparator) {
   EXPECT_EQ(NumFiles(), Policies()["bloomfilter"]);
 }
 
+// The order of the keys tells which files overlap.
+TEST_F(ReplaceFiltersTest, OtherComparatorAndOptimizeFiltersForHits) {
+  options_.comparator = ReverseBytewiseComparator();
+  options_.optimize_filters_for_hits = true;
+  Fill();
+  WriteLevel0(5);
+  ChangePolicy("bloomfilter:10");
+  EXPECT_EQ(1u, Rewritten());
+  EXPECT_EQ(NumFiles() - 1, Count(Outcome::kUnfiltered));
+  EXPECT_EQ(0u, Rewritten());
+  EXPECT_EQ(1u, Count(Outcome::kHasFilter));
+}
+
+// In level 0, a file gets a filter if anything is older, wherever it lies.
+TEST_F(ReplaceFiltersTest, Level0AndOptimizeFiltersForHits) {
+  options_.optimize_filters_for_hits = true;
+  Fill();
+  Put(keys_.back() + "beyond", "all others");
+  Flush();
+  ChangePolicy("bloomfilter:10");
+  EXPECT_EQ(1u, Rewritten());
+  EXPECT_EQ(NumFiles() - 1, Count(Outcome::kUnfiltered));
+  EXPECT_EQ(0u, Rewritten());
+  EXPECT_EQ(1u, Count(Outcome::kHasFilter));
+}
+
 // ---- Selection ----
 
 TEST_F(ReplaceFiltersTest, Levels) {

@@ -132,11 +132,10 @@ TEST_F(ContractTest, AVersionStaysAsItWas) {
   Delete("c");
   ASSERT_OK(
       db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(), "x", "z"));
-  ColumnFamilyVersion version(db_.get(), db_->DefaultColumnFamily());
   const ReadOptions read_options;
-  Arena arena;
-  ScopedArenaPtr<InternalIterator> it(
-      version.NewIterator(read_options, &arena));
+  const ColumnFamilyVersion version(db_.get(), db_->DefaultColumnFamily(),
+                                    read_options);
+  InternalIterator* const it = version.iterator();
   Flush();
   AddFile(db_.get(), 0, {"d"});
   ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));

@@ -188,13 +188,11 @@ TEST_F(CallsTest, ManagersOfPinnedIteratorsComeFromDBIter) {
 
   script_.calls.clear();
   {
-    Arena arena;
     const ReadOptions options;
-    ColumnFamilyVersion version(db_.get(), db_->DefaultColumnFamily());
-    const ScopedArenaPtr<InternalIterator> it(
-        version.NewIterator(options, &arena));
-    it->SeekToFirst();
-    EXPECT_TRUE(it->Valid());
+    const ColumnFamilyVersion version(db_.get(), db_->DefaultColumnFamily(),
+                                      options);
+    version.iterator()->SeekToFirst();
+    EXPECT_TRUE(version.iterator()->Valid());
   }
   const size_t calls_of_version = script_.calls.size();
   EXPECT_GT(calls_of_version, 0u);
