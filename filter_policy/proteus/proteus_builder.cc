@@ -356,8 +356,8 @@ Status ProteusBuilder::Plan(const KeysEnd& end,
   if (settings_.bits_of_file != nullptr) {
     bits_per_key =
         std::min(settings_.max_bits_of_file,
-                 settings_.bits_of_file(keys_.size(), end.more_follow,
-                                        first_key(), last_key()));
+                 settings_.bits_of_file->BitsFor(keys_.size(), end.more_follow,
+                                                 first_key(), last_key()));
   }
   if (bits_per_key == 0) {
     return Status::MemoryLimit("filter_budget_bytes is used up");
