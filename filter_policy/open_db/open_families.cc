@@ -112,8 +112,7 @@ uint64_t DBSession::PriceOf(const void* family, int level,
 void DBSession::Add(OpenFile* file) {
   const FileDescription& description = file->description_;
   if (description.log_period_seconds > 0) {
-    log_period_seconds_.store(description.log_period_seconds,
-                              std::memory_order_relaxed);
+    log_period_seconds_.StoreRelaxed(description.log_period_seconds);
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   Family& family = families_[description.family];
@@ -138,7 +137,7 @@ void DBSession::Remove(const OpenFile& file) {
 void DBSession::LogIfDue(const OpenFile& file) {
   constexpr uint64_t kMicrosPerSecond = 1000 * 1000;
   const FileDescription& description = file.description_;
-  const uint64_t period = log_period_seconds_.load(std::memory_order_relaxed);
+  const uint64_t period = log_period_seconds_.LoadRelaxed();
   if (period == 0) return;
   Family* const family = file.family_;
   const uint64_t period_micros = period * kMicrosPerSecond;

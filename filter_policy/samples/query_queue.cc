@@ -15,9 +15,9 @@ namespace {
 
 // Numbers start from 1, because an unused slot holds 0.
 uint64_t NextQueueNumber() {
-  static std::atomic<uint32_t> last{0};
+  static RelaxedAtomic<uint32_t> last;
   uint32_t number = 0;
-  while (number == 0) number = ++last;
+  while (number == 0) number = 1 + last.FetchAddRelaxed(1);
   return number;
 }
 
@@ -47,9 +47,8 @@ QueryQueue::QueryQueue(size_t capacity, uint32_t sample_every)
 }
 
 void QueryQueue::SetLimits(size_t capacity, uint32_t sample_every) {
-  capacity_.store(std::max<size_t>(capacity, 1), std::memory_order_relaxed);
-  unsampled_.store(std::max<uint32_t>(sample_every, 1) - 1,
-                   std::memory_order_relaxed);
+  capacity_.StoreRelaxed(std::max<size_t>(capacity, 1));
+  unsampled_.StoreRelaxed(std::max<uint32_t>(sample_every, 1) - 1);
 }
 
 bool QueryQueue::TickSlowly(uint64_t* slot) {
@@ -62,8 +61,7 @@ bool QueryQueue::TickSlowly(uint64_t* slot) {
   // Multiples of the golden ratio spread the starts evenly, so the share of
   // sampled calls is right even if every call starts over.
   constexpr uint32_t kGoldenRatio = 0x9e3779b9;
-  const uint32_t start =
-      kGoldenRatio * starts_.fetch_add(1, std::memory_order_relaxed);
+  const uint32_t start = kGoldenRatio * starts_.FetchAddRelaxed(1);
   const uint64_t skipped = (uint64_t{start} * (unsampled + 1)) >> 32;
   if (skipped == unsampled) {
     *slot = owner_ + unsampled;
@@ -108,7 +106,7 @@ SampleQuery QueryQueue::PopOldest() {
   bytes_ -= BytesOf(oldest);
   memory_bytes_ -= MemoryOf(oldest);
   hashes_ -= HashOf(oldest);
-  size_.store(queries_.size(), std::memory_order_relaxed);
+  size_.StoreRelaxed(queries_.size());
   return oldest;
 }
 
@@ -134,8 +132,8 @@ bool QueryQueue::Push(SampleQuery query, bool wait) {
   memory_bytes_ += memory;
   hashes_ += HashOf(query);
   queries_.push_back(std::move(query));
-  size_.store(queries_.size(), std::memory_order_relaxed);
-  recorded_.fetch_add(1, std::memory_order_relaxed);
+  size_.StoreRelaxed(queries_.size());
+  recorded_.FetchAddRelaxed(1);
   return true;
 }
 
@@ -143,7 +141,7 @@ void QueryQueue::Record(const Slice& lo, const Slice& hi, bool hi_inclusive) {
   std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
   if (lo.size() > kMaxRecordedKey || hi.size() > kMaxRecordedKey ||
       IsInverted(lo, hi, hi_inclusive) || !lock.try_lock()) {
-    dropped_.fetch_add(1, std::memory_order_relaxed);
+    dropped_.FetchAddRelaxed(1);
     return;
   }
   // The strings of an evicted query are reused, which saves allocations.
@@ -152,7 +150,7 @@ void QueryQueue::Record(const Slice& lo, const Slice& hi, bool hi_inclusive) {
   query.hi.assign(hi.data(), hi.size());
   query.hi_inclusive = hi_inclusive;
   if (!Push(std::move(query), /*wait=*/false)) {
-    dropped_.fetch_add(1, std::memory_order_relaxed);
+    dropped_.FetchAddRelaxed(1);
   }
 }
 
@@ -160,7 +158,7 @@ void QueryQueue::Add(SampleQuery query) {
   const std::lock_guard<std::mutex> lock(mutex_);
   MakeRoom(BytesOf(query));
   if (Push(std::move(query), /*wait=*/true)) {
-    added_.fetch_add(1, std::memory_order_relaxed);
+    added_.FetchAddRelaxed(1);
   }
 }
 
