@@ -56,11 +56,16 @@ void KeepBest(size_t most, const FilterDemand& demand,
   candidates->resize(kept);
 }
 
+double LeastRate(const std::vector<DesignCandidate>& candidates) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const DesignCandidate& c : candidates) least = std::min(least, c.fpr);
+  return least;
+}
+
 const DesignCandidate& BestWithin(
     const std::vector<DesignCandidate>& candidates, double more,
     const FilterDemand& demand) {
-  double least = std::numeric_limits<double>::infinity();
-  for (const DesignCandidate& c : candidates) least = std::min(least, c.fpr);
+  const double least = LeastRate(candidates);
   const DesignCandidate* best = nullptr;
   for (const DesignCandidate& c : candidates) {
     if (c.fpr <= least + more &&
@@ -183,18 +188,13 @@ std::vector<uint32_t> DesignJudge::TrieLengths(uint64_t bytes) const {
   constexpr size_t kMaxTrieLengths = 48;
   // Deeper tries are not considered.
   constexpr uint32_t kMaxTrieBits = 512;
+  const uint32_t most = std::min(statistics_.max_bits(), kMaxTrieBits);
   // The size grows with the depth.
-  uint32_t low = 0;
-  uint32_t high = std::min(statistics_.max_bits(), kMaxTrieBits);
-  while (low < high) {
-    const uint32_t middle = (low + high + 1) / 2;
-    if (SizeOfTrie(middle, bytes).bytes <= bytes) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  std::vector<uint32_t> lengths = SpreadLengths(1, low, kMaxTrieLengths);
+  const uint64_t too_deep = FirstWhere(0, most, [&](uint64_t less) {
+    return SizeOfTrie(most - static_cast<uint32_t>(less), bytes).bytes <= bytes;
+  });
+  std::vector<uint32_t> lengths =
+      SpreadLengths(1, most - static_cast<uint32_t>(too_deep), kMaxTrieLengths);
   lengths.insert(lengths.begin(), 0);
   return lengths;
 }
