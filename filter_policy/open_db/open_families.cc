@@ -279,13 +279,11 @@ std::shared_ptr<QueryQueue> DBSession::Queue(
   const auto is_idle = [](const UsedQueue& used) {
     return used.queue.use_count() == 1;
   };
-  auto idle = std::count_if(queues_.begin(), queues_.end(), is_idle);
-  for (auto used = queues_.begin();
-       idle > static_cast<ptrdiff_t>(kMaxIdleQueues) && used != queues_.end();
-       idle--) {
-    used = std::find_if(used, queues_.end(), is_idle);
+  for (auto idle = std::count_if(queues_.begin(), queues_.end(), is_idle);
+       idle > static_cast<ptrdiff_t>(kMaxIdleQueues); idle--) {
+    const auto used = std::find_if(queues_.begin(), queues_.end(), is_idle);
     closed.push_back(std::move(*used));
-    used = queues_.erase(used);
+    queues_.erase(used);
   }
   queues_.push_back(
       {store, column_family,
