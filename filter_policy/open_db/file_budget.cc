@@ -188,19 +188,6 @@ std::shared_ptr<TreeFilters> PlanTree(const ProteanFilterPolicy& policy,
 
 // ---- File budget ----
 
-namespace {
-
-// Bytes of memory of this machine; 0 if unknown.
-uint64_t MachineMemory() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long size = sysconf(_SC_PAGE_SIZE);
-  return pages < 0 || size < 0
-             ? 0
-             : static_cast<uint64_t>(pages) * static_cast<uint64_t>(size);
-}
-
-}  // namespace
-
 FileBits::FileBits(std::shared_ptr<TreeFilters> filters,
                    std::shared_ptr<SampleStore> samples, uint64_t memory,
                    double average, const FilterBuildingContext& context,
@@ -220,8 +207,13 @@ FileBits::FileBits(std::shared_ptr<TreeFilters> filters,
                    context.reason == TableFileCreationReason::kRecovery;
   file_.is_bottommost = context.is_bottommost;
   file_.file.level = context.level_at_creation;
-  const uint64_t machine = memory > 0 ? MachineMemory() : 0;
-  if (info_log_ != nullptr && machine > 0 && memory > machine &&
+  if (memory == 0 || info_log_ == nullptr) return;
+  // These are negative if unknown.
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page_size = sysconf(_SC_PAGE_SIZE);
+  const uint64_t machine =
+      static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_size);
+  if (pages > 0 && page_size > 0 && memory > machine &&
       !filters_->told_beyond_memory.exchange(true)) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,
         "Protean: filter_budget_bytes=%" PRIu64 " is more than the %" PRIu64
