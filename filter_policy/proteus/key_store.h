@@ -156,8 +156,6 @@ class KeyStore {
   size_t OpenBytes() const {
     return chunks_.empty() ? 0 : chunks_.back().MemoryUsage();
   }
-  // Begins a chunk whose first key has `key_size` bytes.
-  void AddChunk(size_t key_size);
   // Appends any key. Out of line, so that Append needs no registers for it.
   void AppendOther(Slice key, size_t shared);
 

@@ -175,11 +175,10 @@ std::vector<uint32_t> SpreadLengths(uint32_t first, uint32_t last,
   if (first > last) return lengths;
   const uint32_t range = last - first;
   const size_t count = std::min<size_t>(most, range + 1);
-  for (size_t i = 0; i < count; i++) {
-    lengths.push_back(
-        last -
-        static_cast<uint32_t>(
-            count == 1 ? 0 : uint64_t{range} * (count - 1 - i) / (count - 1)));
+  const size_t steps = std::max<size_t>(1, count - 1);
+  for (size_t left = count; left-- > 0;) {
+    lengths.push_back(last -
+                      static_cast<uint32_t>(uint64_t{range} * left / steps));
   }
   return lengths;
 }
