@@ -335,9 +335,7 @@ class OpenFile {
 
   // Called with what is found out only when the filter is read.
   void SetUse(FilterUse use) {
-    if (use_.LoadRelaxed() != use) {
-      use_.StoreRelaxed(use);
-    }
+    if (use_.LoadRelaxed() != use) use_.StoreRelaxed(use);
   }
 
   // Count, and log the first time: Protean finds that `what`, such as kPart, is

@@ -40,9 +40,7 @@ class SeekBackoff {
         state_(shared->LoadRelaxed()),
         loaded_(state_) {}
   ~SeekBackoff() {
-    if (!(state_ == loaded_)) {
-      shared_->StoreRelaxed(state_);
-    }
+    if (!(state_ == loaded_)) shared_->StoreRelaxed(state_);
   }
   SeekBackoff(const SeekBackoff&) = delete;
   SeekBackoff& operator=(const SeekBackoff&) = delete;

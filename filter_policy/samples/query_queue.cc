@@ -53,16 +53,15 @@ void QueryQueue::SetLimits(size_t capacity, uint32_t sample_every) {
 
 bool QueryQueue::TickSlowly(uint64_t* slot) {
   const uint64_t unsampled = this->unsampled();
-  if (*slot + 1 == owner_) {
-    *slot = owner_ + unsampled;
-    return true;
+  uint64_t skipped = unsampled;  // all, if the count has run out
+  if (*slot + 1 != owner_) {
+    // This is the thread's first call, or another queue has used the slot
+    // since. Multiples of the golden ratio spread the starts evenly, so the
+    // share of sampled calls is right even if every call starts over.
+    constexpr uint32_t kGoldenRatio = 0x9e3779b9;
+    const uint32_t start = kGoldenRatio * starts_.FetchAddRelaxed(1);
+    skipped = (uint64_t{start} * (unsampled + 1)) >> 32;
   }
-  // This is the thread's first call, or another queue has used the slot since.
-  // Multiples of the golden ratio spread the starts evenly, so the share of
-  // sampled calls is right even if every call starts over.
-  constexpr uint32_t kGoldenRatio = 0x9e3779b9;
-  const uint32_t start = kGoldenRatio * starts_.FetchAddRelaxed(1);
-  const uint64_t skipped = (uint64_t{start} * (unsampled + 1)) >> 32;
   if (skipped == unsampled) {
     *slot = owner_ + unsampled;
     return true;
@@ -149,17 +148,13 @@ void QueryQueue::Record(const Slice& lo, const Slice& hi, bool hi_inclusive) {
   query.lo.assign(lo.data(), lo.size());
   query.hi.assign(hi.data(), hi.size());
   query.hi_inclusive = hi_inclusive;
-  if (!Push(std::move(query), /*wait=*/false)) {
-    dropped_.FetchAddRelaxed(1);
-  }
+  if (!Push(std::move(query), /*wait=*/false)) dropped_.FetchAddRelaxed(1);
 }
 
 void QueryQueue::Add(SampleQuery query) {
   const std::lock_guard<std::mutex> lock(mutex_);
   MakeRoom(BytesOf(query));
-  if (Push(std::move(query), /*wait=*/true)) {
-    added_.FetchAddRelaxed(1);
-  }
+  if (Push(std::move(query), /*wait=*/true)) added_.FetchAddRelaxed(1);
 }
 
 double QueryQueue::QueriesPerKey(uint64_t keys) {
