@@ -205,10 +205,8 @@ uint64_t DBSession::PriceOf(const std::string& id, const void* family,
                             int level, const Statistics* statistics) {
   const std::lock_guard<std::mutex> lock(All().mutex);
   const auto found = All().by_id.find(id);
-  const uint64_t price =
-      found == All().by_id.end()
-          ? 0
-          : found->second->PriceOf(family, level, statistics);
+  if (found == All().by_id.end()) return kUsualPrice;
+  const uint64_t price = found->second->PriceOf(family, level, statistics);
   return price == 0 ? kUsualPrice : price;
 }
 
