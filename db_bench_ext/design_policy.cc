@@ -128,7 +128,9 @@ Status DesignsOf(const std::string& space, const std::vector<std::string>& keys,
   const bool known = one || two || (!parts.empty() && parts[0] == "proteus");
   if (!known || parts.size() < 2 || parts.size() > 3 ||
       !ParseBitsPerKey(parts[1], &bits_per_key) ||
-      (parts.size() == 3 && FindAmqType(parts[2]) == nullptr)) {
+      (parts.size() == 3 &&
+       std::none_of(AmqTypes().begin(), AmqTypes().end(),
+                    [&](const AmqType* t) { return t->name == parts[2]; }))) {
     return Status::InvalidArgument(
         "design space " + space + " is unknown; allowed: " + DesignSpaceForm());
   }

@@ -59,13 +59,13 @@ struct Shape {
 
 }  // namespace
 
-double BitsOfFile(const std::vector<FileFilter>& tree, const NewFile& file,
-                  double bits_per_key) {
+double BitsOfFile(const std::vector<FileFilter>& tree, const FileFilter& file,
+                  bool is_bottommost, double bits_per_key) {
   if (file.level < 0 || file.keys == 0) return bits_per_key;
   const Shape shape(tree, bits_per_key);
   if (shape.keys == 0) return bits_per_key;
   double run = static_cast<double>(file.keys);
-  if (file.is_bottommost) {
+  if (is_bottommost) {
     run = std::max(run, shape.keys);
   } else if (file.level > 0) {
     run = std::max(run, shape.DownTo(file.level));
@@ -104,7 +104,7 @@ std::vector<FileFilter> SettledTree(const std::vector<FileFilter>& files,
   for (FileFilter& file : tree) set_bits(bits_per_key, &file);
   for (int i = 0; i < kRewritten; i++) {
     for (FileFilter& file : tree) {
-      set_bits(BitsOfFile(tree, {file.level, false, file.keys}, bits_per_key),
+      set_bits(BitsOfFile(tree, file, /*is_bottommost=*/false, bits_per_key),
                &file);
     }
   }

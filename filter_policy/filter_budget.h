@@ -108,19 +108,12 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 // A file of the tree, and the size of its filter.
 struct FileFilter {
-  int level = 0;
+  int level = 0;  // negative if unknown
   uint64_t keys = 0;
   uint64_t bits = 0;
   // The beginnings of the smallest and the largest key; both empty if unknown.
   std::string smallest;
   std::string largest;
-};
-
-// A file whose filter is about to be built.
-struct NewFile {
-  int level = -1;              // negative if unknown
-  bool is_bottommost = false;  // no older run has keys in its range
-  uint64_t keys = 0;
 };
 
 // Maximum bits per key that the last level gives up, and that a file gets in
@@ -131,11 +124,13 @@ constexpr double kMaxTaken = 8;
 // Share by which the tree's filters may exceed the promised size.
 constexpr double kTolerance = 0.02;
 
-// Returns the bits per key for a file, if the files of the tree are to have
-// `bits_per_key` on average; these, if the file's level or the tree is unknown.
-// The tree includes the files that a compaction is about to replace.
-double BitsOfFile(const std::vector<FileFilter>& tree, const NewFile& file,
-                  double bits_per_key);
+// Returns the bits per key for a file whose filter is about to be built, if the
+// files of the tree are to have `bits_per_key` on average; these, if the file's
+// level or the tree is unknown. Its level and keys count, and whether it
+// `is_bottommost`: no older run has keys in its range. The tree includes the
+// files that a compaction is about to replace.
+double BitsOfFile(const std::vector<FileFilter>& tree, const FileFilter& file,
+                  bool is_bottommost, double bits_per_key);
 
 // Returns the tree that these files become once all of them have been rewritten
 // by BitsOfFile, so often that nothing changes any more. The files of each
@@ -183,7 +178,7 @@ struct BudgetedBits {
 struct BudgetedFile {
   FileFilter file;             // without bits
   bool is_flush = false;       // it replaces no other file
-  bool is_bottommost = false;  // as in NewFile
+  bool is_bottommost = false;  // as in BitsOfFile
   // The sum of the files that the same compaction has written before, which are
   // not in BudgetedTree::written.
   FileFilter before;

@@ -7,27 +7,15 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
-std::vector<const FilterType*>& Types() {
-  static auto* const types =
-      new std::vector<const FilterType*>(OwnFilterTypes());
-  return *types;
-}
-
-}  // namespace
-
-const std::vector<const FilterType*>& FilterTypes() { return Types(); }
-
 const FilterType* FindFilterType(FilterKind kind) {
-  for (const FilterType* type : Types()) {
+  for (const FilterType* type : FilterTypes()) {
     if (type->kind == kind) return type;
   }
   return nullptr;
 }
 
 void RegisterFilterType(const FilterType* type) {
-  Types().push_back(type);
+  FilterTypes().push_back(type);
   RegisterPolicies(*type, ObjectLibrary::Default().get());
 }
 

@@ -68,11 +68,8 @@ struct FilterType {
   bool may_be_loose = false;         // RangeFilter::LowerBoundIsLoose
 };
 
-// The types of this library, for the list of all.
-std::vector<const FilterType*> OwnFilterTypes();
-
-// All registered types.
-const std::vector<const FilterType*>& FilterTypes();
+// All registered types: those of this library first.
+std::vector<const FilterType*>& FilterTypes();
 // The type of a kind, or nullptr if this version does not know the kind.
 const FilterType* FindFilterType(FilterKind kind);
 // Adds a type that is not part of the library, and its policies, before any

@@ -81,12 +81,9 @@ struct KeptMemory::Account {
   Sum sum;
 };
 
-struct AllKeptMemory {
-  using Account = KeptMemory::Account;
-  using Sum = KeptMemory::Sum;
-
+struct KeptMemory::All {
   std::mutex mutex;
-  size_t max_bytes = KeptMemory::kMaxOfProcess;
+  size_t max_bytes = kMaxOfProcess;
   Sum sum;
   std::map<const Cache*, std::unique_ptr<Account>> accounts;
   std::set<KeptMemory*> elastic;
@@ -98,8 +95,7 @@ struct AllKeptMemory {
   size_t LimitOf(const Cache* cache) const {
     return cache == nullptr
                ? max_bytes
-               : std::min(max_bytes,
-                          std::max(KeptMemory::kMinOfCache, ShareOf(*cache)));
+               : std::min(max_bytes, std::max(kMinOfCache, ShareOf(*cache)));
   }
   bool Fits(const Account& account, size_t more) const {
     return sum.bytes + more <= max_bytes &&
@@ -155,15 +151,15 @@ struct AllKeptMemory {
     return Fits(*account, more);
   }
 
-  static AllKeptMemory& Instance() {
-    static auto* const all = new AllKeptMemory;
+  static All& Instance() {
+    static auto* const all = new All;
     return *all;
   }
 };
 
 KeptMemory::KeptMemory(const std::shared_ptr<Cache>& cap, Shrink shrink)
     : shrink_(std::move(shrink)) {
-  AllKeptMemory& all = AllKeptMemory::Instance();
+  All& all = All::Instance();
   const std::lock_guard<std::mutex> lock(all.mutex);
   const bool counts = all.Counts(cap.get());
   auto& account = all.accounts[counts ? cap.get() : nullptr];
@@ -176,7 +172,7 @@ KeptMemory::KeptMemory(const std::shared_ptr<Cache>& cap, Shrink shrink)
 }
 
 KeptMemory::~KeptMemory() {
-  AllKeptMemory& all = AllKeptMemory::Instance();
+  All& all = All::Instance();
   std::unique_ptr<Account> unused;  // destroyed without the lock
   const std::lock_guard<std::mutex> lock(all.mutex);
   all.elastic.erase(this);
@@ -189,7 +185,7 @@ KeptMemory::~KeptMemory() {
 }
 
 bool KeptMemory::Resize(size_t bytes, bool wait) {
-  AllKeptMemory& all = AllKeptMemory::Instance();
+  All& all = All::Instance();
   std::unique_lock<std::mutex> lock(all.mutex, std::defer_lock);
   if (wait) {
     lock.lock();
@@ -214,13 +210,13 @@ bool KeptMemory::Resize(size_t bytes, bool wait) {
 }
 
 size_t KeptMemory::RoomForTable() const {
-  AllKeptMemory& all = AllKeptMemory::Instance();
+  All& all = All::Instance();
   const std::lock_guard<std::mutex> lock(all.mutex);
   return all.FixedLeft(*account_, kMaxOfTables) / 2;
 }
 
 KeptMemoryUsage KeptMemory::UsageOf(const Cache* cap) {
-  AllKeptMemory& all = AllKeptMemory::Instance();
+  All& all = All::Instance();
   const std::lock_guard<std::mutex> lock(all.mutex);
   if (!all.Counts(cap)) return {all.sum.bytes, all.max_bytes};
   const auto account = all.accounts.find(cap);
@@ -229,7 +225,7 @@ KeptMemoryUsage KeptMemory::UsageOf(const Cache* cap) {
 }
 
 void KeptMemory::SetMaxOfProcess(size_t bytes) {
-  AllKeptMemory& all = AllKeptMemory::Instance();
+  All& all = All::Instance();
   const std::lock_guard<std::mutex> lock(all.mutex);
   all.max_bytes = bytes;
 }

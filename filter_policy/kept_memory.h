@@ -68,8 +68,8 @@ class KeptMemory {
   static void SetMaxOfProcess(size_t bytes);
 
  private:
-  friend struct AllKeptMemory;
   struct Account;
+  struct All;
   struct Sum;
 
   Account* account_;

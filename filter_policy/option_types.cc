@@ -24,11 +24,10 @@ std::string DecimalText(double number, int digits) {
 }
 
 bool ParseDecimal(const std::string& text, double* number) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto digits = std::count_if(text.begin(), text.end(), is_digit);
-  const auto points = std::count(text.begin(), text.end(), '.');
-  if (digits == 0 || points > 1 ||
-      static_cast<size_t>(digits + points) != text.size()) {
+  const auto points =
+      static_cast<size_t>(std::count(text.begin(), text.end(), '.'));
+  if (text.find_first_not_of("0123456789.") != std::string::npos ||
+      points > 1 || points == text.size()) {
     return false;
   }
   std::istringstream stream(text);

@@ -9,7 +9,6 @@
 
 #pragma once
 
-#include <atomic>
 #include <string>
 #include <type_traits>
 #include <unordered_map>
@@ -18,6 +17,7 @@
 #include "rocksdb/customizable.h"
 #include "rocksdb/rocksdb_namespace.h"
 #include "rocksdb/utilities/options_type.h"
+#include "util/atomic.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -39,20 +39,17 @@ bool ParseDecimal(const std::string& text, double* number);
 
 // An option that DB::SetOptions may change while other threads read it.
 template <class T>
-class MutableOption {
+class MutableOption : public RelaxedAtomic<T> {
  public:
-  MutableOption(T value) : value_(value) {}
-  MutableOption(const MutableOption& other) : value_(other.get()) {}
+  MutableOption(T value) : RelaxedAtomic<T>(value) {}
+  MutableOption(const MutableOption& other) : MutableOption(other.get()) {}
   MutableOption& operator=(const MutableOption& other) {
-    value_.store(other.get(), std::memory_order_relaxed);
+    this->StoreRelaxed(other.get());
     return *this;
   }
 
-  T get() const { return value_.load(std::memory_order_relaxed); }
+  T get() const { return this->LoadRelaxed(); }
   operator T() const { return get(); }
-
- private:
-  std::atomic<T> value_;
 };
 
 // Parses digits, perhaps with one of the units K, M, G and T behind them, in

@@ -19,11 +19,13 @@ Status OpenAlwaysTrue(const PartContents& /*part*/,
 
 }  // namespace
 
-std::vector<const FilterType*> OwnFilterTypes() {
+std::vector<const FilterType*>& FilterTypes() {
   // The policy of levels:... chooses among others and builds no filters itself.
   static const auto& always_true = *new FilterType{
       FilterKind::kAlwaysTrue, "none", OpenAlwaysTrue, {LevelsPolicyType()}};
-  return {&always_true, &ProteusFilterType(), &SurfFilterType()};
+  static auto* const types = new std::vector<const FilterType*>{
+      &always_true, &ProteusFilterType(), &SurfFilterType()};
+  return *types;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -20,13 +20,6 @@ const AmqType* FindAmqType(AmqKind kind) {
   return nullptr;
 }
 
-const AmqType* FindAmqType(const std::string& name) {
-  for (const AmqType* type : AmqTypes()) {
-    if (type->name == name) return type;
-  }
-  return nullptr;
-}
-
 AmqPlan PlanAmq(AmqKind kind, uint64_t hashes, uint64_t bytes) {
   const AmqType* type = FindAmqType(kind);
   return type == nullptr || hashes == 0 ? AmqPlan() : type->plan(hashes, bytes);

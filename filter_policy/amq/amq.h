@@ -5,7 +5,6 @@
 
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "filter_policy/amq/amq_type.h"
@@ -19,9 +18,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 // All kinds. The first one suits most filters. A kind that is not part of the
 // library is added before any filter is built or read; not thread safe.
 std::vector<const AmqType*>& AmqTypes();
-// The kind with that number or name, or nullptr.
+// The kind with that number, or nullptr.
 const AmqType* FindAmqType(AmqKind kind);
-const AmqType* FindAmqType(const std::string& name);
 
 // The best set of a kind for `hashes` distinct hashes in at most `bytes` bytes.
 // If the bytes are too few, the plan has the kind kNone, whose set contains

@@ -3,7 +3,7 @@
 //  Word-level primitives of the succinct structures: unaligned loads,
 //  population count, select in a word, and the search of a label in a run of
 //  bytes. All of them read bytes in place, at any alignment. And copies of
-//  keys.
+//  keys, and a binary search.
 
 #pragma once
 
@@ -212,6 +212,21 @@ class KeyBytes {
   size_t size_ = 0;
   size_t capacity_ = 0;
 };
+
+// The first number in [begin, end) for which `holds` is true, as it is for all
+// later ones; or `end`.
+template <typename Holds>
+uint64_t FirstWhere(uint64_t begin, uint64_t end, const Holds& holds) {
+  while (begin < end) {
+    const uint64_t middle = begin + (end - begin) / 2;
+    if (holds(middle)) {
+      end = middle;
+    } else {
+      begin = middle + 1;
+    }
+  }
+  return begin;
+}
 
 // Stands for a number of shared bits that is not known.
 constexpr size_t kUnknownBits = std::numeric_limits<size_t>::max();

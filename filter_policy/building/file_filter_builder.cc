@@ -40,14 +40,6 @@ namespace {
 // How often the memory of building is looked at where parts are large.
 constexpr size_t kUsualNoteBytes = 64 << 10;
 
-// The size of a part: that of RocksDB's own partitions.
-uint64_t PartBytes(const BlockBasedTableOptions& options) {
-  const int deviation = std::clamp(options.block_size_deviation, 0, 100);
-  return std::max<uint64_t>(1, options.metadata_block_size *
-                                   static_cast<uint64_t>(100 - deviation) /
-                                   100);
-}
-
 // How the filter was designed, for the log; empty if the options prescribe the
 // design.
 std::string LogLine(const FilterReport& report) {
@@ -120,7 +112,13 @@ FileFilterBuilder::FileFilterBuilder(FileBuilders builders,
         table.block_cache);
   }
   task_.salt = FilterSalt::Draw();
-  if (CutsFilters(table)) task_.part_bytes = PartBytes(table);
+  if (CutsFilters(table)) {
+    // A part is as large as RocksDB's own partitions.
+    const int deviation = std::clamp(table.block_size_deviation, 0, 100);
+    task_.part_bytes =
+        std::max<uint64_t>(1, table.metadata_block_size *
+                                  static_cast<uint64_t>(100 - deviation) / 100);
+  }
   note_bytes_ = task_.part_bytes == 0
                     ? kUsualNoteBytes
                     : std::min<size_t>(task_.part_bytes, kUsualNoteBytes);

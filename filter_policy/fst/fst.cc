@@ -9,12 +9,12 @@ std::string Fst::Describe() const {
   for (uint32_t i = 0; i < header_.sections; i++) {
     const Section& section = sections_[i];
     text += ", " + std::to_string(section.num_levels);
-    if (section.remainder_bits == 0) {
+    if (section.remainder_bits() == 0) {
       text += " dense";
-    } else if (section.remainder_bits == alphabet_.code_bits()) {
+    } else if (section.remainder_bits() == alphabet_.code_bits()) {
       text += " sparse";
     } else {
-      text += " quotient(" + std::to_string(section.remainder_bits) + ")";
+      text += " quotient(" + std::to_string(section.remainder_bits()) + ")";
     }
   }
   return text;
@@ -75,7 +75,6 @@ Status Fst::OpenSections(Slice* input) {
     section.edges_to_nodes = static_cast<uint32_t>(edges_to_nodes);
     section.leaves = static_cast<uint32_t>(leaves);
     section.num_levels = fields.levels;
-    section.remainder_bits = fields.remainder_bits;
     nodes += fields.nodes;
     edges_to_nodes += fields.children;
     leaves += uint64_t{fields.edges} - fields.children + fields.terminators;

@@ -76,7 +76,6 @@ class Fst {
     uint32_t leaves = 0;
     uint32_t end_node = 0;
     uint32_t num_levels = 0;
-    uint32_t remainder_bits = 0;
   };
 
   // A node, known by its section and its number in it.

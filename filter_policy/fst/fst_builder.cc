@@ -55,7 +55,7 @@ size_t FstBuilder::MemoryUsage() const {
   }
   // Prepare lists the nodes, and the list of a level may double when it grows.
   if (sections_.empty()) {
-    bytes += 2 * sizeof(LevelNodes::Node) *
+    bytes += 2 * sizeof(NodeCounts) *
              (MayUseDigits() ? std::max(NumNodes(), num_leaves_) : NumNodes());
   }
   return bytes + code_.capacity();
@@ -270,19 +270,21 @@ bool FstBuilder::UseDigitsIfSmaller(uint64_t* size) {
 bool FstBuilder::ChooseSections(uint64_t* size) {
   sections_.clear();
   levels_.clear();
-  std::vector<LevelNodes> levels;
+  std::vector<FstLevelCounts> counts;
+  // The nodes of each level, from the last to the first.
+  std::vector<std::vector<NodeCounts>> nodes;
   const uint32_t longest_path = VisitBackward<FstDigitNodes::kNumbers>(
       [&](size_t level, const Record& record) {
-        if (level >= levels.size()) levels.resize(level + 1);
-        levels[level].counts.Add({1, record.labels(), record.children(),
-                                  record.has_terminator, !record.run.empty(),
-                                  static_cast<uint32_t>(record.run.size())});
-        levels[level].nodes.push_back(
-            {static_cast<uint16_t>(record.labels()),
-             static_cast<uint16_t>(record.children())});
+        if (level >= counts.size()) {
+          counts.resize(level + 1);
+          nodes.resize(level + 1);
+        }
+        counts[level].Add({1, record.labels(), record.children(),
+                           record.has_terminator, !record.run.empty(),
+                           static_cast<uint32_t>(record.run.size())});
+        nodes[level].push_back({static_cast<uint16_t>(record.labels()),
+                                static_cast<uint16_t>(record.children())});
       });
-  std::vector<FstLevelCounts> counts;
-  for (const LevelNodes& level : levels) counts.push_back(level.counts);
   if (UsesDigits()) EncodeFixed32(code_.data(), longest_path);
   for (const FstSectionHeader& header :
        ChooseEncoding(counts, code_bits_, options_)) {
@@ -308,7 +310,7 @@ bool FstBuilder::ChooseSections(uint64_t* size) {
     section.index.reserve(layout.groups + 1);
     for (uint32_t i = 0; i < section.header.levels; i++) {
       const FstLevelCounts& level = counts[levels_.size()];
-      const auto& of_level = levels[levels_.size()].nodes;
+      const auto& of_level = nodes[levels_.size()];
       for (auto node = of_level.rbegin(); node != of_level.rend(); ++node) {
         if ((before.nodes & group_mask) == 0) {
           section.index.push_back(before.IndexEntry());

@@ -313,15 +313,10 @@ class FstBuilder : private FstRecords {
   // A group of nodes of four bits fills a cache line.
   static constexpr uint8_t kDigitGroupShift = 7;
 
-  // The nodes of a level, from the last to the first.
-  struct LevelNodes {
-    struct Node {
-      uint16_t labels;
-      uint16_t children;
-    };
-
-    FstLevelCounts counts;
-    std::vector<Node> nodes;
+  // A node, as the sections are chosen.
+  struct NodeCounts {
+    uint16_t labels;
+    uint16_t children;
   };
 
   // A section while it is written into the block.

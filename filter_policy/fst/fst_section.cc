@@ -4,10 +4,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-constexpr uint64_t kMax32 = std::numeric_limits<uint32_t>::max();
-}  // namespace
-
 bool FstSection::Open(const FstSectionHeader& header, unsigned code_bits,
                       Slice* input) {
   if (header.nodes == 0 || header.edges == 0 ||
@@ -22,7 +18,8 @@ bool FstSection::Open(const FstSectionHeader& header, unsigned code_bits,
     return false;
   }
   const FstSectionLayout layout(header, code_bits);
-  if ((header.remainder_bits > 0 && layout.label_bits > kMax32) ||
+  if ((header.remainder_bits > 0 &&
+       layout.label_bits > std::numeric_limits<uint32_t>::max()) ||
       input->size() < layout.end) {
     return false;
   }

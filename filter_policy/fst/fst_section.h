@@ -184,6 +184,8 @@ class FstSection {
   // or the arrays are inconsistent.
   bool Open(const FstSectionHeader& header, unsigned code_bits, Slice* input);
 
+  unsigned remainder_bits() const { return remainder_bits_; }
+
   // Each of these finds an edge of the node; false if there is none.
 
   bool Find(uint32_t node, uint32_t code, Edge* edge) const {

@@ -66,16 +66,11 @@ int CompareDigits(unsigned entry, const Slice& digits) {
 }  // namespace
 
 unsigned KeyCode::FirstColumn(unsigned context, const Slice& digits) const {
-  unsigned column = 0;
-  for (unsigned end = Columns(bytes_) - 1; column < end;) {
-    const unsigned middle = (column + end) / 2;
-    if (CompareDigits(Entry(context, middle), digits) < 0) {
-      column = middle + 1;
-    } else {
-      end = middle;
-    }
-  }
-  return column;
+  return static_cast<unsigned>(
+      FirstWhere(0, Columns(bytes_) - 1, [&](uint64_t column) {
+        const auto number = static_cast<unsigned>(column);
+        return CompareDigits(Entry(context, number), digits) >= 0;
+      }));
 }
 
 void KeyCode::Decode(const Slice& digits, const Slice& hint, bool to_first,

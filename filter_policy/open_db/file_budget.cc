@@ -152,11 +152,9 @@ double BitsOfFileNow(const ProteanFilterPolicy& policy,
   if (filters == nullptr) return 0;
   if (policy.FilterMemory() == 0) {
     const double average = policy.AverageBits();
-    return average <= 0
-               ? 0
-               : BitsOfFile(filters->FiltersOf(tree),
-                            {file.level, /*is_bottommost=*/false, file.keys},
-                            average);
+    return average <= 0 ? 0
+                        : BitsOfFile(filters->FiltersOf(tree), file,
+                                     /*is_bottommost=*/false, average);
   }
   const BlockBasedTableOptions table;
   // Without a log, the file is not counted as written.
@@ -190,19 +188,6 @@ std::shared_ptr<TreeFilters> PlanTree(const ProteanFilterPolicy& policy,
 
 // ---- File budget ----
 
-namespace {
-
-// Bytes of memory of this machine; 0 if unknown.
-uint64_t MachineMemory() {
-  const long pages = sysconf(_SC_PHYS_PAGES);
-  const long size = sysconf(_SC_PAGE_SIZE);
-  return pages < 0 || size < 0
-             ? 0
-             : static_cast<uint64_t>(pages) * static_cast<uint64_t>(size);
-}
-
-}  // namespace
-
 FileBits::FileBits(std::shared_ptr<TreeFilters> filters,
                    std::shared_ptr<SampleStore> samples, uint64_t memory,
                    double average, const FilterBuildingContext& context,
@@ -213,17 +198,22 @@ FileBits::FileBits(std::shared_ptr<TreeFilters> filters,
       average_(average),
       env_(env),
       info_log_(context.info_log),
-      is_flush_(context.reason == TableFileCreationReason::kFlush ||
-                context.reason == TableFileCreationReason::kRecovery),
-      is_bottommost_(context.is_bottommost),
       is_universal_(context.compaction_style == kCompactionStyleUniversal),
       tree_{context.info_log, ColumnFamilyOf(context)} {
   if (memory > 0 && info_log_ == nullptr) {
     tree_ = filters_->FindTree(tree_.column_family);
   }
-  file_.level = context.level_at_creation;
-  const uint64_t machine = memory > 0 ? MachineMemory() : 0;
-  if (info_log_ != nullptr && machine > 0 && memory > machine &&
+  file_.is_flush = context.reason == TableFileCreationReason::kFlush ||
+                   context.reason == TableFileCreationReason::kRecovery;
+  file_.is_bottommost = context.is_bottommost;
+  file_.file.level = context.level_at_creation;
+  if (memory == 0 || info_log_ == nullptr) return;
+  // These are negative if unknown.
+  const long pages = sysconf(_SC_PHYS_PAGES);
+  const long page_size = sysconf(_SC_PAGE_SIZE);
+  const uint64_t machine =
+      static_cast<uint64_t>(pages) * static_cast<uint64_t>(page_size);
+  if (pages > 0 && page_size > 0 && memory > machine &&
       !filters_->told_beyond_memory.exchange(true)) {
     Log(InfoLogLevel::WARN_LEVEL, info_log_,
         "Protean: filter_budget_bytes=%" PRIu64 " is more than the %" PRIu64
@@ -237,7 +227,7 @@ double FileBits::AverageBits(double min, double max) const {
   FileFilter before;
   for (const TreeFilters::Tree& tree : filters_->TreesWith(tree_)) {
     for (const auto& file :
-         filters_->Budgeted(tree, file_.level, &before).files) {
+         filters_->Budgeted(tree, file_.file.level, &before).files) {
       keys += static_cast<double>(file->keys);
     }
   }
@@ -248,12 +238,10 @@ double FileBits::AverageBits(double min, double max) const {
 
 void FileBits::Plan(bool more_follow, const Slice& largest) {
   std::vector<BudgetedTree> trees;
-  BudgetedFile added;
-  added.is_flush = is_flush_;
-  added.is_bottommost = is_bottommost_;
+  FileFilter& before = file_.before;
   for (const TreeFilters::Tree& tree : filters_->TreesWith(tree_)) {
-    added.before = FileFilter();  // that of tree_, which comes last
-    trees.push_back(filters_->Budgeted(tree, file_.level, &added.before));
+    before = FileFilter();  // that of tree_, which comes last
+    trees.push_back(filters_->Budgeted(tree, file_.file.level, &before));
     std::vector<std::string>* const queries = &trees.back().queries;
     for (SampleQuery& query :
          samples_->Queue(tree.column_family, env_, /*logger=*/nullptr)
@@ -263,21 +251,18 @@ void FileBits::Plan(bool more_follow, const Slice& largest) {
     std::sort(queries->begin(), queries->end());
   }
   trees.back().is_universal = is_universal_;
-  added.keys_in_range = keys_;
-  uint64_t keys = keys_;
-  if (more_follow) {
-    keys = std::max(keys,
-                    planned_keys_ > 0
-                        ? 2 * planned_keys_
-                        : UsualKeys(filters_->FiltersOf(tree_), file_.level));
-  }
+  const uint64_t expected =
+      !more_follow ? 0
+      : file_.file.keys > 0
+          ? 2 * file_.file.keys
+          : UsualKeys(filters_->FiltersOf(tree_), file_.file.level);
+  file_.file.keys = std::max(file_.keys_in_range, expected);
   // What has been counted of this file is planned again.
-  added.before.keys -= std::min(added.before.keys, file_.keys);
-  added.before.bits -= std::min(added.before.bits, file_.bits);
-  added.file = {file_.level, keys, /*bits=*/0, smallest_, largest.ToString()};
-  const BudgetedBits planned = PlanBits(trees, trees.size() - 1, added,
+  before.keys -= std::min(before.keys, counted_keys_);
+  before.bits -= std::min(before.bits, counted_bits_);
+  file_.file.largest = largest.ToString();
+  const BudgetedBits planned = PlanBits(trees, trees.size() - 1, file_,
                                         8 * static_cast<double>(memory_));
-  planned_keys_ = keys;
   // A file of which some keys have a filter gets one for the others.
   bits_per_key_ = bits_per_key_ > 0
                       ? std::max(kMinBudgetedBits, planned.per_key)
@@ -290,7 +275,7 @@ void FileBits::Plan(bool more_follow, const Slice& largest) {
         " is used up, so that a file of level %d in column family %s gets no "
         "filter: the tree has outgrown it. The largest levels go without "
         "first. Later files that get none are not logged",
-        memory_, file_.level, tree_.column_family.c_str());
+        memory_, file_.file.level, tree_.column_family.c_str());
   }
   constexpr double kMuch = 0.2;  // more than growth alone does
   if (planned.excess > kMuch * 8 * static_cast<double>(memory_) &&
@@ -306,28 +291,29 @@ void FileBits::Plan(bool more_follow, const Slice& largest) {
 
 double FileBits::BitsFor(uint64_t keys, bool more_follow, const Slice& smallest,
                          const Slice& largest) {
-  if (keys_ == 0) smallest_ = smallest.ToString();
-  keys_ += keys;
+  FileFilter& file = file_.file;
+  uint64_t& so_far = file_.keys_in_range;
+  if (so_far == 0) file.smallest = smallest.ToString();
+  so_far += keys;
   if (memory_ == 0) {
     // Looking at the tree takes time. Groups look again only when the keys have
     // become twice as many.
-    if (bits_per_key_ == 0 || keys_ >= 2 * planned_keys_) {
+    if (bits_per_key_ == 0 || so_far >= 2 * file.keys) {
       const std::vector<FileFilter> others = filters_->FiltersOf(tree_);
-      planned_keys_ =
-          more_follow ? std::max(keys_, UsualKeys(others, file_.level)) : keys_;
-      bits_per_key_ = BitsOfFile(
-          others, {file_.level, is_bottommost_, planned_keys_}, average_);
+      file.keys = more_follow ? std::max(so_far, UsualKeys(others, file.level))
+                              : so_far;
+      bits_per_key_ = BitsOfFile(others, file, file_.is_bottommost, average_);
     }
     return bits_per_key_;
   }
-  if (keys_ > planned_keys_) Plan(more_follow, largest);
+  if (so_far > file.keys) Plan(more_follow, largest);
   if (info_log_ != nullptr) {
     const auto bits =
         static_cast<uint64_t>(bits_per_key_ * static_cast<double>(keys));
     filters_->AddWritten(
-        tree_, {file_.level, keys, bits, smallest_, largest.ToString()});
-    file_.keys += keys;
-    file_.bits += bits;
+        tree_, {file.level, keys, bits, file.smallest, largest.ToString()});
+    counted_keys_ += keys;
+    counted_bits_ += bits;
   }
   return bits_per_key_;
 }

@@ -177,15 +177,14 @@ class FileBits {
   const double average_;
   Env* const env_;
   Logger* const info_log_;
-  const bool is_flush_;
-  const bool is_bottommost_;
   const bool is_universal_;
   TreeFilters::Tree tree_;
-  // The keys so far.
-  uint64_t keys_ = 0;
-  std::string smallest_;
-  FileFilter file_;            // as it has been counted
-  uint64_t planned_keys_ = 0;  // 0 before the first plan
+  // The file, with the keys that are planned, of which those in its range have
+  // come.
+  BudgetedFile file_;
+  // The part of them that has been counted as written, and its bits.
+  uint64_t counted_keys_ = 0;
+  uint64_t counted_bits_ = 0;
   double bits_per_key_ = 0;
 };
 

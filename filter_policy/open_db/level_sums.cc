@@ -33,8 +33,7 @@ GetTally::Row& GetTally::MakeRow() {
 void GetTally::EndRow(void* ended) {
   Row* const row = static_cast<Row*>(ended);
   for (size_t i = 0; i < kNumbers; i++) {
-    Add(i, row->numbers[i].load(std::memory_order_relaxed),
-        &row->tally->ended_);
+    Add(i, row->numbers[i].LoadRelaxed(), &row->tally->ended_);
   }
   row->tally->threads_ended_.fetch_add(1, std::memory_order_release);
   delete row;
@@ -45,8 +44,7 @@ GetTally::Sums GetTally::SumRows() const {
   const auto add = [](void* row, void* to) {
     for (size_t i = 0; i < kNumbers; i++) {
       (*static_cast<Sums*>(to))[i] +=
-          static_cast<const Row*>(row)->numbers[i].load(
-              std::memory_order_relaxed);
+          static_cast<const Row*>(row)->numbers[i].LoadRelaxed();
     }
   };
   for (uint64_t ended = ~uint64_t{0}; ended != threads_ended_;) {

@@ -21,6 +21,7 @@
 #include "rocksdb/perf_level.h"
 #include "rocksdb/rocksdb_namespace.h"
 #include "rocksdb/table_properties.h"
+#include "util/atomic.h"
 #include "util/thread_local.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -83,20 +84,18 @@ struct FilterLoads {
 class SharedFilterLoads {
  public:
   void Add(size_t bytes) {
-    blocks_.fetch_add(1, std::memory_order_relaxed);
-    bytes_.fetch_add(bytes, std::memory_order_relaxed);
+    blocks_.FetchAddRelaxed(1);
+    bytes_.FetchAddRelaxed(bytes);
   }
-  void AddFailed() { failed_.fetch_add(1, std::memory_order_relaxed); }
+  void AddFailed() { failed_.FetchAddRelaxed(1); }
   FilterLoads Load() const {
-    return {blocks_.load(std::memory_order_relaxed),
-            bytes_.load(std::memory_order_relaxed),
-            failed_.load(std::memory_order_relaxed)};
+    return {blocks_.LoadRelaxed(), bytes_.LoadRelaxed(), failed_.LoadRelaxed()};
   }
 
  private:
-  std::atomic<uint64_t> blocks_{0};
-  std::atomic<uint64_t> bytes_{0};
-  std::atomic<uint64_t> failed_{0};
+  RelaxedAtomic<uint64_t> blocks_;
+  RelaxedAtomic<uint64_t> bytes_;
+  RelaxedAtomic<uint64_t> failed_;
 };
 
 // kUsed if seeks ask the filter of a file; otherwise the reason why not.
@@ -182,20 +181,20 @@ class SharedSeekCounts {
   void Add(const SeekTally& tally, uint32_t events) {
     for (size_t i = 0; events > 0; i++) {
       if (tally[i] == 0) continue;
-      numbers_[i].fetch_add(tally[i], std::memory_order_relaxed);
+      numbers_[i].FetchAddRelaxed(tally[i]);
       events -= tally[i];
     }
   }
   SeekCounts Load() const {
     SeekCounts counts;
     for (size_t i = 0; i < counts.size(); i++) {
-      counts[i] = numbers_[i].load(std::memory_order_relaxed);
+      counts[i] = numbers_[i].LoadRelaxed();
     }
     return counts;
   }
 
  private:
-  std::array<std::atomic<uint64_t>, 2 * kSeekEvents> numbers_{};
+  std::array<RelaxedAtomic<uint64_t>, 2 * kSeekEvents> numbers_;
 };
 
 // ---- Get tally ----
@@ -325,7 +324,7 @@ class GetTally {
 
   using Sums = std::array<uint64_t, kNumbers>;
   struct alignas(64) Row {
-    std::array<std::atomic<uint64_t>, kNumbers> numbers{};
+    std::array<RelaxedAtomic<uint64_t>, kNumbers> numbers;
     GetTally* tally = nullptr;
   };
 
@@ -340,9 +339,8 @@ class GetTally {
 
   // Adds to a number that only this thread changes.
   static void Add(size_t number, uint64_t times, Row* row) {
-    std::atomic<uint64_t>& sum = row->numbers[number];
-    sum.store(sum.load(std::memory_order_relaxed) + times,
-              std::memory_order_relaxed);
+    RelaxedAtomic<uint64_t>& sum = row->numbers[number];
+    sum.StoreRelaxed(sum.LoadRelaxed() + times);
   }
   [[gnu::noinline]] static void CountGetsFromFile(const FilterAnswers& answers,
                                                   Row* row);

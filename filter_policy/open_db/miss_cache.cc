@@ -52,7 +52,7 @@ void MissCache::Add(uint64_t file, const Slice& lo, const Slice& hi) {
   Gap gap = {{file, lo.size() | shared << 16 | uint64_t{rest} << 32}};
   memcpy(gap.bytes(), lo.data(), lo.size());
   memcpy(gap.bytes() + lo.size(), hi.data() + shared, rest);
-  const uint64_t stored = stored_.fetch_add(1, std::memory_order_relaxed);
+  const uint64_t stored = stored_.FetchAddRelaxed(1);
   Slot* const set = SetOf(file, lo);
   Slot* replaced = &set[stored % kWays];
   for (size_t way = 0; way < kWays; way++) {

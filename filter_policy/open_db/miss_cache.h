@@ -24,6 +24,7 @@
 #include "filter_policy/open_db/dead_ranges.h"
 #include "rocksdb/rocksdb_namespace.h"
 #include "rocksdb/slice.h"
+#include "util/atomic.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -49,10 +50,10 @@ class MissCache {
   DeadRanges& dead_ranges() { return dead_ranges_; }
 
   // Counts a read that was spared.
-  void CountHit() { hits_.fetch_add(1, std::memory_order_relaxed); }
+  void CountHit() { hits_.FetchAddRelaxed(1); }
   // Reads that were spared, gaps that were stored, and bytes that are taken.
-  uint64_t hits() const { return hits_.load(std::memory_order_relaxed); }
-  uint64_t stored() const { return stored_.load(std::memory_order_relaxed); }
+  uint64_t hits() const { return hits_.LoadRelaxed(); }
+  uint64_t stored() const { return stored_.LoadRelaxed(); }
   uint64_t bytes() const {
     return num_sets_ * kWays * sizeof(Slot) + dead_ranges_.max_bytes();
   }
@@ -92,8 +93,8 @@ class MissCache {
 
   const size_t num_sets_;
   const std::unique_ptr<Slot[]> slots_;
-  std::atomic<uint64_t> hits_{0};
-  std::atomic<uint64_t> stored_{0};
+  RelaxedAtomic<uint64_t> hits_;
+  RelaxedAtomic<uint64_t> stored_;
   DeadRanges dead_ranges_;
 };
 

@@ -112,8 +112,7 @@ uint64_t DBSession::PriceOf(const void* family, int level,
 void DBSession::Add(OpenFile* file) {
   const FileDescription& description = file->description_;
   if (description.log_period_seconds > 0) {
-    log_period_seconds_.store(description.log_period_seconds,
-                              std::memory_order_relaxed);
+    log_period_seconds_.StoreRelaxed(description.log_period_seconds);
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   Family& family = families_[description.family];
@@ -138,7 +137,7 @@ void DBSession::Remove(const OpenFile& file) {
 void DBSession::LogIfDue(const OpenFile& file) {
   constexpr uint64_t kMicrosPerSecond = 1000 * 1000;
   const FileDescription& description = file.description_;
-  const uint64_t period = log_period_seconds_.load(std::memory_order_relaxed);
+  const uint64_t period = log_period_seconds_.LoadRelaxed();
   if (period == 0) return;
   Family* const family = file.family_;
   const uint64_t period_micros = period * kMicrosPerSecond;
@@ -206,10 +205,8 @@ uint64_t DBSession::PriceOf(const std::string& id, const void* family,
                             int level, const Statistics* statistics) {
   const std::lock_guard<std::mutex> lock(All().mutex);
   const auto found = All().by_id.find(id);
-  const uint64_t price =
-      found == All().by_id.end()
-          ? 0
-          : found->second->PriceOf(family, level, statistics);
+  if (found == All().by_id.end()) return kUsualPrice;
+  const uint64_t price = found->second->PriceOf(family, level, statistics);
   return price == 0 ? kUsualPrice : price;
 }
 
@@ -280,13 +277,11 @@ std::shared_ptr<QueryQueue> DBSession::Queue(
   const auto is_idle = [](const UsedQueue& used) {
     return used.queue.use_count() == 1;
   };
-  auto idle = std::count_if(queues_.begin(), queues_.end(), is_idle);
-  for (auto used = queues_.begin();
-       idle > static_cast<ptrdiff_t>(kMaxIdleQueues) && used != queues_.end();
-       idle--) {
-    used = std::find_if(used, queues_.end(), is_idle);
+  for (auto idle = std::count_if(queues_.begin(), queues_.end(), is_idle);
+       idle > static_cast<ptrdiff_t>(kMaxIdleQueues); idle--) {
+    const auto used = std::find_if(queues_.begin(), queues_.end(), is_idle);
     closed.push_back(std::move(*used));
-    used = queues_.erase(used);
+    queues_.erase(used);
   }
   queues_.push_back(
       {store, column_family,

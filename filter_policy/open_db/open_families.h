@@ -35,6 +35,7 @@
 #include "rocksdb/env.h"
 #include "rocksdb/statistics.h"
 #include "rocksdb/status.h"
+#include "util/atomic.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -262,7 +263,7 @@ class DBSession : public std::enable_shared_from_this<DBSession> {
 
   const std::string id_;
   // RocksDB tells the period to some table factories only. It is used for all.
-  std::atomic<uint64_t> log_period_seconds_{0};
+  RelaxedAtomic<uint64_t> log_period_seconds_;
   mutable std::mutex mutex_;
   FileReadTime file_read_time_;
   std::map<const void*, Family> families_;
@@ -322,8 +323,8 @@ class OpenFile {
   void Add(const SeekTally& seeks, uint32_t events) {
     counts_.Add(seeks, events);
     // Concurrent calls may lose steps, which does not matter.
-    const uint32_t steps = 1 + hand_overs_.load(std::memory_order_relaxed);
-    hand_overs_.store(steps, std::memory_order_relaxed);
+    const uint32_t steps = 1 + hand_overs_.LoadRelaxed();
+    hand_overs_.StoreRelaxed(steps);
     if (steps % kHandOversPerLook == 0) db_->LogIfDue(*this);
   }
 
@@ -334,9 +335,7 @@ class OpenFile {
 
   // Called with what is found out only when the filter is read.
   void SetUse(FilterUse use) {
-    if (use_.load(std::memory_order_relaxed) != use) {
-      use_.store(use, std::memory_order_relaxed);
-    }
+    if (use_.LoadRelaxed() != use) use_.StoreRelaxed(use);
   }
 
   // Count, and log the first time: Protean finds that `what`, such as kPart, is
@@ -352,9 +351,8 @@ class OpenFile {
   static constexpr uint32_t kHandOversPerLook = 64;
 
   FileState State() const {
-    return {description_.path, description_.level,
-            use_.load(std::memory_order_relaxed), description_.properties,
-            Counts()};
+    return {description_.path, description_.level, use_.LoadRelaxed(),
+            description_.properties, Counts()};
   }
   // Counts a part, or a whole filter, that is of no use. Returns true if
   // `*reported` was false: then it is logged.
@@ -367,7 +365,7 @@ class OpenFile {
 
   const std::shared_ptr<DBSession> db_;
   const FileDescription description_;
-  std::atomic<FilterUse> use_;
+  RelaxedAtomic<FilterUse> use_;
   // Set by DBSession::Add. Only members that are atomic may be used without the
   // session's mutex.
   DBSession::Family* family_ = nullptr;
@@ -379,7 +377,7 @@ class OpenFile {
   std::shared_ptr<void> tree_entry_;
   // On a cache line apart from the members above, which every seek reads.
   alignas(CACHE_LINE_SIZE) SharedSeekCounts counts_;
-  std::atomic<uint32_t> hand_overs_{0};
+  RelaxedAtomic<uint32_t> hand_overs_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

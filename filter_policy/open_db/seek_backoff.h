@@ -7,10 +7,10 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 
 #include "rocksdb/rocksdb_namespace.h"
+#include "util/atomic.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -29,22 +29,18 @@ class SeekBackoff {
  public:
   // The state that iterators share. Concurrent iterators may overwrite each
   // other's updates, which costs little.
-  struct Shared {
-    std::atomic<State> state{State()};
-  };
+  using Shared = RelaxedAtomic<State>;
   // Consecutive reads from the cache, of any file of a level: on level 0, each
   // of many files is read rarely.
-  using CachedReads = std::atomic<uint32_t>;
+  using CachedReads = RelaxedAtomic<uint32_t>;
 
   SeekBackoff(Shared* shared, CachedReads* cached)
       : shared_(shared),
         cached_(cached),
-        state_(shared->state.load(std::memory_order_relaxed)),
+        state_(shared->LoadRelaxed()),
         loaded_(state_) {}
   ~SeekBackoff() {
-    if (!(state_ == loaded_)) {
-      shared_->state.store(state_, std::memory_order_relaxed);
-    }
+    if (!(state_ == loaded_)) shared_->StoreRelaxed(state_);
   }
   SeekBackoff(const SeekBackoff&) = delete;
   SeekBackoff& operator=(const SeekBackoff&) = delete;
@@ -70,14 +66,14 @@ class SeekBackoff {
 
   // The file has been read for a seek.
   void OnRead(bool from_cache) {
-    const uint32_t before = cached_->load(std::memory_order_relaxed);
+    const uint32_t before = cached_->LoadRelaxed();
     const uint32_t now = from_cache ? std::min(before + 1, kMaxCachedReads) : 0;
-    if (now != before) cached_->store(now, std::memory_order_relaxed);
+    if (now != before) cached_->StoreRelaxed(now);
   }
   // Returns true if the last kMaxCachedReads reads of the level's files were
   // all served by the block cache.
   bool ReadsAreCheap() const {
-    return cached_->load(std::memory_order_relaxed) == kMaxCachedReads;
+    return cached_->LoadRelaxed() == kMaxCachedReads;
   }
 
  private:

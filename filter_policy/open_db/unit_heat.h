@@ -9,10 +9,10 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstdint>
 
 #include "rocksdb/rocksdb_namespace.h"
+#include "util/atomic.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -34,7 +34,7 @@ class UnitHeat {
   // nothing. Open seeks always load: their own reads do not tell that.
   template <typename Share>
   Action OnPass(AskedFor asked_for, const Share& share_in_vain) {
-    State state = state_.load(std::memory_order_relaxed);
+    State state = state_.LoadRelaxed();
     if (state.loaded) return Action::kLook;
     const uint32_t passes = state.passes % kMaxPasses + 1;
     state.passes = static_cast<uint16_t>(passes);
@@ -46,20 +46,20 @@ class UnitHeat {
       state.passes = 0;
       state.doublings = std::min<uint8_t>(state.doublings + 1, kMaxDoublings);
     }
-    state_.store(state, std::memory_order_relaxed);
+    state_.StoreRelaxed(state);
     return pays ? Action::kLoad : Action::kSkip;
   }
   // Called after kLook: the unit was in the cache, or is gone.
   void OnFound() {
-    State state = state_.load(std::memory_order_relaxed);
+    State state = state_.LoadRelaxed();
     if (state.doublings == 0) return;
     state.doublings--;
-    state_.store(state, std::memory_order_relaxed);
+    state_.StoreRelaxed(state);
   }
   void OnGone() {
-    State state = state_.load(std::memory_order_relaxed);
+    State state = state_.LoadRelaxed();
     state.loaded = false;
-    state_.store(state, std::memory_order_relaxed);
+    state_.StoreRelaxed(state);
   }
 
  private:
@@ -86,7 +86,7 @@ class UnitHeat {
     bool loaded = false;    // unless the cache has dropped it
   };
 
-  std::atomic<State> state_{State()};
+  RelaxedAtomic<State> state_;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

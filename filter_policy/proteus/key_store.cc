@@ -13,7 +13,15 @@ namespace ROCKSDB_NAMESPACE::protean {
 void KeyStore::AppendOther(Slice key, size_t shared) {
   if (key.size() > kMaxKeyBytes) key = Slice(key.data(), kMaxKeyBytes);
   const size_t place = size_ % kChunkKeys;
-  if (place == 0) AddChunk(key.size());
+  if (place == 0) {
+    const size_t expected = chunks_.empty() ? 0 : chunks_.back().bytes.size();
+    full_bytes_ += OpenBytes();
+    Chunk& next = chunks_.emplace_back();
+    next.shared.reset(new uint8_t[kChunkKeys]);
+    next.key_size = key.size();
+    // Reserves the size of the previous chunk, and a little for longer keys.
+    next.bytes.Grow(expected + expected / 16);
+  }
   Chunk& chunk = chunks_.back();
   chunk.SetShared(place, shared);
   if (key.size() != chunk.key_size && chunk.ends.empty()) {
@@ -29,16 +37,6 @@ void KeyStore::AppendOther(Slice key, size_t shared) {
   }
   if (!chunk.bytes.AppendShort(key)) chunk.bytes.Append(key);
   size_++;
-}
-
-void KeyStore::AddChunk(size_t key_size) {
-  const size_t expected = chunks_.empty() ? 0 : chunks_.back().bytes.size();
-  full_bytes_ += OpenBytes();
-  chunks_.emplace_back();
-  chunks_.back().shared.reset(new uint8_t[kChunkKeys]);
-  chunks_.back().key_size = key_size;
-  // Reserves the size of the previous chunk, and a little for longer keys.
-  chunks_.back().bytes.Grow(expected + expected / 16);
 }
 
 namespace {

@@ -25,21 +25,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-// The first number in [begin, end) for which `holds` is true, as it is for all
-// later ones; or `end`.
-template <typename Holds>
-uint64_t FirstWhere(uint64_t begin, uint64_t end, const Holds& holds) {
-  while (begin < end) {
-    const uint64_t middle = begin + (end - begin) / 2;
-    if (holds(middle)) {
-      end = middle;
-    } else {
-      begin = middle + 1;
-    }
-  }
-  return begin;
-}
-
 class KeyStore {
  public:
   static constexpr size_t kMaxKeyBytes = kMaxPrefixBits / 8;
@@ -171,8 +156,6 @@ class KeyStore {
   size_t OpenBytes() const {
     return chunks_.empty() ? 0 : chunks_.back().MemoryUsage();
   }
-  // Begins a chunk whose first key has `key_size` bytes.
-  void AddChunk(size_t key_size);
   // Appends any key. Out of line, so that Append needs no registers for it.
   void AppendOther(Slice key, size_t shared);
 

@@ -45,11 +45,10 @@ inline uint64_t LoadBits64(const Slice& key, size_t byte) {
   return LoadBits64(key.data(), key.size(), byte);
 }
 
-// The number of bits that two keys share, if it is known that they share `from`
-// bytes.
-inline uint32_t SharedBits(const Slice& a, const Slice& b, size_t from = 0) {
+// The number of bits that two keys share.
+inline uint32_t SharedBits(const Slice& a, const Slice& b) {
   const size_t longer = std::max(a.size(), b.size());
-  for (size_t byte = from; byte < longer; byte += 8) {
+  for (size_t byte = 0; byte < longer; byte += 8) {
     const uint64_t difference = LoadBits64(a, byte) ^ LoadBits64(b, byte);
     if (difference != 0) {
       return static_cast<uint32_t>(8 * byte) +

@@ -21,14 +21,6 @@ constexpr uint64_t kFewKeys = 8192;
 constexpr size_t kSamplesForFew = 4096;
 constexpr size_t kSearchedForFew = 1024;
 
-size_t SamplesToCheck(uint64_t num_keys) {
-  return std::clamp<size_t>(num_keys / 8, 1024, 2048);
-}
-size_t SamplesToSearch(uint64_t num_keys) {
-  if (num_keys <= kHandful) return 0;
-  return num_keys < kFewKeys ? kSamplesForFew : ~size_t{0};
-}
-
 // The minimum size of sets in two units: what the second one takes besides them
 // is a small part of it. Tests force smaller ones.
 constexpr uint64_t kMinBytesOfUnits = 2048;
@@ -266,7 +258,8 @@ bool ProteusBuilder::TakeKept(FilePrior* prior) {
       keys_.size() <= kHandful) {
     return false;
   }
-  const SamplesOfFile samples = TakeSamples(SamplesToCheck(keys_.size()));
+  const SamplesOfFile samples =
+      TakeSamples(std::clamp<size_t>(keys_.size() / 8, 1024, 2048));
   prior->MakeFor(samples.InQueue());
   const CpfprModel model =
       prior->ModelOf(samples.queries, static_cast<double>(samples.per_query));
@@ -292,7 +285,10 @@ bool ProteusBuilder::TakeKept(FilePrior* prior) {
 // Searches the best design, or takes the one that is forced, and builds its
 // tries.
 Status ProteusBuilder::Search(FilePrior* prior) {
-  const SamplesOfFile samples = TakeSamples(SamplesToSearch(keys_.size()));
+  const SamplesOfFile samples =
+      TakeSamples(keys_.size() <= kHandful  ? 0
+                  : keys_.size() < kFewKeys ? kSamplesForFew
+                                            : ~size_t{0});
   if (!settings_.forced.has_value() &&
       (keys_.size() > kHandful ||
        prior->statistics().longest_key() <= kMaxSearchedOfHandful)) {
@@ -356,8 +352,8 @@ Status ProteusBuilder::Plan(const KeysEnd& end,
   if (settings_.bits_of_file != nullptr) {
     bits_per_key =
         std::min(settings_.max_bits_of_file,
-                 settings_.bits_of_file(keys_.size(), end.more_follow,
-                                        first_key(), last_key()));
+                 settings_.bits_of_file->BitsFor(keys_.size(), end.more_follow,
+                                                 first_key(), last_key()));
   }
   if (bits_per_key == 0) {
     return Status::MemoryLimit("filter_budget_bytes is used up");

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "filter_policy/filter_block.h"
+#include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/proteus/design_memory.h"
 #include "filter_policy/proteus/prior/prior.h"
 #include "filter_policy/proteus/proteus_part.h"
@@ -31,11 +32,8 @@ struct ProteusSettings {
   // The size of the whole filter, its envelope included.
   double bits_per_key = 12;
   // If set, gives the bits per key instead, when all keys of the group have
-  // come: for their number, the smallest and the largest one. 0 for no filter.
-  // `more_follow` tells whether the file has more keys.
-  std::function<double(uint64_t num_keys, bool more_follow,
-                       const Slice& smallest, const Slice& largest)>
-      bits_of_file;
+  // come.
+  std::shared_ptr<FileBits> bits_of_file;
   // The maximum of what `bits_of_file` gives; larger numbers are cut down.
   double max_bits_of_file = 64;
   // The kinds of sets that may be chosen.

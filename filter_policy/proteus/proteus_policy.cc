@@ -299,7 +299,7 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
   if (has_budget ? context.level_at_creation >= 0
                  : options.level_bits == Options::kAutoLevelBits) {
     // The groups of a file share it.
-    const auto file = std::make_shared<FileBits>(
+    settings.bits_of_file = std::make_shared<FileBits>(
         filters_, Samples(), options.filter_budget_bytes, options.bits_per_key,
         context, env);
     if (!has_budget) {
@@ -308,15 +308,10 @@ FileBuilders ProteusFilterPolicy::NewFileBuilders(
     } else if (context.level_at_creation > 0) {
       // RocksDB cuts the files of a compaction by the sizes that it is told
       // before the bits of the file are known.
-      settings.bits_per_key =
-          file->AverageBits(Options::kMinBitsPerKey, Options::kMaxBitsPerKey);
+      settings.bits_per_key = settings.bits_of_file->AverageBits(
+          Options::kMinBitsPerKey, Options::kMaxBitsPerKey);
       settings.max_bits_of_file = settings.bits_per_key + kMaxTaken;
     }
-    settings.bits_of_file = [file](uint64_t keys, bool more_follow,
-                                   const Slice& smallest,
-                                   const Slice& largest) {
-      return file->BitsFor(keys, more_follow, smallest, largest);
-    };
   }
   // Filters on trial, which have no log, and files that are written outside of
   // a DB get the best designs.

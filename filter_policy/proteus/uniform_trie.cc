@@ -23,6 +23,13 @@ uint32_t SuffixWidth(uint32_t prefix_bits, size_t level) {
   return prefix_bits > stored ? static_cast<uint32_t>(prefix_bits - stored) : 0;
 }
 
+FstOptions OptionsOfTries() {
+  FstOptions options;
+  options.digits = FstOptions::kNever;
+  options.runs = false;
+  return options;
+}
+
 // Calls visit(piece, width) for the numbers that store the bits of a prefix
 // after its first `depth` bytes, until it returns false.
 template <typename Visitor>
@@ -263,17 +270,10 @@ PROTEAN_CLONED UniformTrie::Matches UniformTrie::Find(const char* lo,
   return matches;
 }
 
-FstOptions UniformTrieBuilder::Options() {
-  FstOptions options;
-  options.digits = FstOptions::kNever;
-  options.runs = false;
-  return options;
-}
-
 UniformTrieBuilder::UniformTrieBuilder(uint32_t prefix_bits)
     : prefix_bits_(prefix_bits),
       prefix_bytes_(BytesForBits(prefix_bits)),
-      fst_(/*value_bits=*/0, Options()) {}
+      fst_(/*value_bits=*/0, OptionsOfTries()) {}
 
 inline void UniformTrieBuilder::Level::Append(uint64_t value, unsigned count) {
   const unsigned used = bits % 64;
@@ -358,7 +358,7 @@ uint64_t EstimateUniformTrie(uint32_t prefix_bits,
   }
   return kHeaderSize + TableBytes(levels.size()) + FstHeader::kSize +
          Alphabet::kSize + BitArrayBytes(suffix_bits) +
-         EstimateSections(levels, code_bits, UniformTrieBuilder::Options());
+         EstimateSections(levels, code_bits, OptionsOfTries());
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -124,8 +124,6 @@ class UniformTrieBuilder {
 
   size_t MemoryUsage() const;
 
-  static FstOptions Options();
-
  private:
   // The suffixes of a level.
   struct Level {

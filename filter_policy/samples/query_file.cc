@@ -32,10 +32,9 @@ constexpr char kAllowed[] =
 // Returns the part of `*text` before the next `end`, or all of it. Removes that
 // part and the `end` from `*text`.
 Slice TakeUntil(char end, Slice* text) {
-  size_t size = 0;
-  while (size < text->size() && (*text)[size] != end) size++;
-  const Slice part(text->data(), size);
-  text->remove_prefix(std::min(size + 1, text->size()));
+  const size_t size = text->ToStringView().find(end);
+  const Slice part(text->data(), std::min(size, text->size()));
+  text->remove_prefix(std::min(part.size() + 1, text->size()));
   return part;
 }
 

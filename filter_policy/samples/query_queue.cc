@@ -15,9 +15,9 @@ namespace {
 
 // Numbers start from 1, because an unused slot holds 0.
 uint64_t NextQueueNumber() {
-  static std::atomic<uint32_t> last{0};
+  static RelaxedAtomic<uint32_t> last;
   uint32_t number = 0;
-  while (number == 0) number = ++last;
+  while (number == 0) number = 1 + last.FetchAddRelaxed(1);
   return number;
 }
 
@@ -47,24 +47,21 @@ QueryQueue::QueryQueue(size_t capacity, uint32_t sample_every)
 }
 
 void QueryQueue::SetLimits(size_t capacity, uint32_t sample_every) {
-  capacity_.store(std::max<size_t>(capacity, 1), std::memory_order_relaxed);
-  unsampled_.store(std::max<uint32_t>(sample_every, 1) - 1,
-                   std::memory_order_relaxed);
+  capacity_.StoreRelaxed(std::max<size_t>(capacity, 1));
+  unsampled_.StoreRelaxed(std::max<uint32_t>(sample_every, 1) - 1);
 }
 
 bool QueryQueue::TickSlowly(uint64_t* slot) {
   const uint64_t unsampled = this->unsampled();
-  if (*slot + 1 == owner_) {
-    *slot = owner_ + unsampled;
-    return true;
+  uint64_t skipped = unsampled;  // all, if the count has run out
+  if (*slot + 1 != owner_) {
+    // This is the thread's first call, or another queue has used the slot
+    // since. Multiples of the golden ratio spread the starts evenly, so the
+    // share of sampled calls is right even if every call starts over.
+    constexpr uint32_t kGoldenRatio = 0x9e3779b9;
+    const uint32_t start = kGoldenRatio * starts_.FetchAddRelaxed(1);
+    skipped = (uint64_t{start} * (unsampled + 1)) >> 32;
   }
-  // This is the thread's first call, or another queue has used the slot since.
-  // Multiples of the golden ratio spread the starts evenly, so the share of
-  // sampled calls is right even if every call starts over.
-  constexpr uint32_t kGoldenRatio = 0x9e3779b9;
-  const uint32_t start =
-      kGoldenRatio * starts_.fetch_add(1, std::memory_order_relaxed);
-  const uint64_t skipped = (uint64_t{start} * (unsampled + 1)) >> 32;
   if (skipped == unsampled) {
     *slot = owner_ + unsampled;
     return true;
@@ -108,7 +105,7 @@ SampleQuery QueryQueue::PopOldest() {
   bytes_ -= BytesOf(oldest);
   memory_bytes_ -= MemoryOf(oldest);
   hashes_ -= HashOf(oldest);
-  size_.store(queries_.size(), std::memory_order_relaxed);
+  size_.StoreRelaxed(queries_.size());
   return oldest;
 }
 
@@ -134,8 +131,8 @@ bool QueryQueue::Push(SampleQuery query, bool wait) {
   memory_bytes_ += memory;
   hashes_ += HashOf(query);
   queries_.push_back(std::move(query));
-  size_.store(queries_.size(), std::memory_order_relaxed);
-  recorded_.fetch_add(1, std::memory_order_relaxed);
+  size_.StoreRelaxed(queries_.size());
+  recorded_.FetchAddRelaxed(1);
   return true;
 }
 
@@ -143,7 +140,7 @@ void QueryQueue::Record(const Slice& lo, const Slice& hi, bool hi_inclusive) {
   std::unique_lock<std::mutex> lock(mutex_, std::defer_lock);
   if (lo.size() > kMaxRecordedKey || hi.size() > kMaxRecordedKey ||
       IsInverted(lo, hi, hi_inclusive) || !lock.try_lock()) {
-    dropped_.fetch_add(1, std::memory_order_relaxed);
+    dropped_.FetchAddRelaxed(1);
     return;
   }
   // The strings of an evicted query are reused, which saves allocations.
@@ -151,17 +148,13 @@ void QueryQueue::Record(const Slice& lo, const Slice& hi, bool hi_inclusive) {
   query.lo.assign(lo.data(), lo.size());
   query.hi.assign(hi.data(), hi.size());
   query.hi_inclusive = hi_inclusive;
-  if (!Push(std::move(query), /*wait=*/false)) {
-    dropped_.fetch_add(1, std::memory_order_relaxed);
-  }
+  if (!Push(std::move(query), /*wait=*/false)) dropped_.FetchAddRelaxed(1);
 }
 
 void QueryQueue::Add(SampleQuery query) {
   const std::lock_guard<std::mutex> lock(mutex_);
   MakeRoom(BytesOf(query));
-  if (Push(std::move(query), /*wait=*/true)) {
-    added_.fetch_add(1, std::memory_order_relaxed);
-  }
+  if (Push(std::move(query), /*wait=*/true)) added_.FetchAddRelaxed(1);
 }
 
 double QueryQueue::QueriesPerKey(uint64_t keys) {

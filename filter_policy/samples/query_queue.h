@@ -10,7 +10,6 @@
 
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -23,6 +22,7 @@
 #include "filter_policy/query_demand.h"
 #include "port/port.h"
 #include "rocksdb/slice.h"
+#include "util/atomic.h"
 #include "util/random.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -113,23 +113,19 @@ class QueryQueue {
 
   // Queries held, queries ever added by Add or Record, and queries that Record
   // dropped.
-  size_t size() const { return size_.load(std::memory_order_relaxed); }
-  uint64_t recorded() const {
-    return recorded_.load(std::memory_order_relaxed);
-  }
-  uint64_t dropped() const { return dropped_.load(std::memory_order_relaxed); }
+  size_t size() const { return size_.LoadRelaxed(); }
+  uint64_t recorded() const { return recorded_.LoadRelaxed(); }
+  uint64_t dropped() const { return dropped_.LoadRelaxed(); }
 
   // Queries that Record has added: sampled from reads since created(). Add has
   // added the other ones, which were restored or seeded.
-  uint64_t sampled() const {
-    return recorded() - added_.load(std::memory_order_relaxed);
-  }
+  uint64_t sampled() const { return recorded() - added_.LoadRelaxed(); }
   std::chrono::steady_clock::time_point created() const { return created_; }
   // DemandCounts::QueriesPerKey for the queries that this queue has been told
   // of, each of which stands for those that were not sampled.
   double QueriesPerKey(uint64_t keys);
 
-  size_t capacity() const { return capacity_.load(std::memory_order_relaxed); }
+  size_t capacity() const { return capacity_.LoadRelaxed(); }
   uint32_t sample_every() const {
     return static_cast<uint32_t>(unsampled() + 1);
   }
@@ -146,9 +142,7 @@ class QueryQueue {
   static constexpr size_t kSlots = 64;
 
   [[gnu::noinline]] bool TickSlowly(uint64_t* slot);
-  uint64_t unsampled() const {
-    return unsampled_.load(std::memory_order_relaxed);
-  }
+  uint64_t unsampled() const { return unsampled_.LoadRelaxed(); }
   static size_t BytesOf(const SampleQuery& query) {
     return query.lo.size() + query.hi.size();
   }
@@ -168,8 +162,8 @@ class QueryQueue {
   // before the next sampled one.
   inline static thread_local uint64_t countdowns_[kSlots] = {};
 
-  std::atomic<size_t> capacity_;
-  std::atomic<uint64_t> unsampled_;  // calls between two samples
+  RelaxedAtomic<size_t> capacity_;
+  RelaxedAtomic<uint64_t> unsampled_;  // calls between two samples
   const uint64_t owner_;
   const size_t slot_;
   const std::chrono::steady_clock::time_point created_ =
@@ -183,11 +177,11 @@ class QueryQueue {
   size_t counted_ = 0;               // at least memory_bytes_
   uint64_t hashes_ = 0;              // the sum of those of all queries_
   DemandCounts demand_;
-  std::atomic<uint32_t> starts_{0};
-  std::atomic<size_t> size_{0};
-  std::atomic<uint64_t> recorded_{0};
-  std::atomic<uint64_t> added_{0};  // the part of recorded_ that Add has added
-  std::atomic<uint64_t> dropped_{0};
+  RelaxedAtomic<uint32_t> starts_;
+  RelaxedAtomic<size_t> size_;
+  RelaxedAtomic<uint64_t> recorded_;
+  RelaxedAtomic<uint64_t> added_;  // the part of recorded_ that Add has added
+  RelaxedAtomic<uint64_t> dropped_;
   std::unique_ptr<KeptMemory> memory_;  // nullptr if it counts nowhere
 };
 

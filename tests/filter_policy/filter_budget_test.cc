@@ -322,7 +322,8 @@ FileFilter RunOf(int level, uint64_t keys, double bits_per_key = kUsualBits) {
 // The bits per key of a new file.
 double BitsOf(const Files& tree, int level, uint64_t keys,
               bool is_bottommost = false, double bits_per_key = kUsualBits) {
-  return BitsOfFile(tree, {level, is_bottommost, keys}, bits_per_key);
+  return BitsOfFile(tree, {level, keys, 0, "", ""}, is_bottommost,
+                    bits_per_key);
 }
 
 // Levels from `first` on, each `ratio` times as large as the one above it.

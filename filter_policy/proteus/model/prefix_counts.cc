@@ -80,12 +80,6 @@ uint64_t CountRight(const LocatedQuery& query, const ByteAlphabets& alphabets,
                       bits);
 }
 
-uint64_t HashesOf(const Layer& set, const KeyStatistics& statistics) {
-  return set.kind == Layer::Kind::kKeys
-             ? statistics.num_keys()
-             : statistics.PrefixesOfSeries(set.bits, set.stride);
-}
-
 LayerPlans PlanLayers(const ProteusDesign& design,
                       const KeyStatistics& statistics, uint64_t bytes,
                       uint64_t trie_bytes) {
@@ -99,7 +93,11 @@ LayerPlans PlanLayers(const ProteusDesign& design,
   }
   const auto add = [&](const Layer& layer, uint64_t most) {
     AmqPlan& planned = plans.of[static_cast<size_t>(&layer - design.begin())];
-    planned = PlanAmq(design.amq, HashesOf(layer, statistics), most);
+    const uint64_t hashes =
+        layer.kind == Layer::Kind::kKeys
+            ? statistics.num_keys()
+            : statistics.PrefixesOfSeries(layer.bits, layer.stride);
+    planned = PlanAmq(design.amq, hashes, most);
     left -= planned.bytes;
   };
   for (const Layer& layer : design) {

@@ -57,9 +57,6 @@ struct LayerPlans {
   }
 };
 
-// The number of hashes that a set has of these keys.
-uint64_t HashesOf(const Layer& set, const KeyStatistics& statistics);
-
 // Plans the sets of a design in a filter of `bytes` bytes, of which its trie,
 // and what else is not for sets, takes `trie_bytes`.
 LayerPlans PlanLayers(const ProteusDesign& design,

@@ -56,11 +56,16 @@ void KeepBest(size_t most, const FilterDemand& demand,
   candidates->resize(kept);
 }
 
+double LeastRate(const std::vector<DesignCandidate>& candidates) {
+  double least = std::numeric_limits<double>::infinity();
+  for (const DesignCandidate& c : candidates) least = std::min(least, c.fpr);
+  return least;
+}
+
 const DesignCandidate& BestWithin(
     const std::vector<DesignCandidate>& candidates, double more,
     const FilterDemand& demand) {
-  double least = std::numeric_limits<double>::infinity();
-  for (const DesignCandidate& c : candidates) least = std::min(least, c.fpr);
+  const double least = LeastRate(candidates);
   const DesignCandidate* best = nullptr;
   for (const DesignCandidate& c : candidates) {
     if (c.fpr <= least + more &&
@@ -170,11 +175,10 @@ std::vector<uint32_t> SpreadLengths(uint32_t first, uint32_t last,
   if (first > last) return lengths;
   const uint32_t range = last - first;
   const size_t count = std::min<size_t>(most, range + 1);
-  for (size_t i = 0; i < count; i++) {
-    lengths.push_back(
-        last -
-        static_cast<uint32_t>(
-            count == 1 ? 0 : uint64_t{range} * (count - 1 - i) / (count - 1)));
+  const size_t steps = std::max<size_t>(1, count - 1);
+  for (size_t left = count; left-- > 0;) {
+    lengths.push_back(last -
+                      static_cast<uint32_t>(uint64_t{range} * left / steps));
   }
   return lengths;
 }
@@ -183,18 +187,13 @@ std::vector<uint32_t> DesignJudge::TrieLengths(uint64_t bytes) const {
   constexpr size_t kMaxTrieLengths = 48;
   // Deeper tries are not considered.
   constexpr uint32_t kMaxTrieBits = 512;
+  const uint32_t most = std::min(statistics_.max_bits(), kMaxTrieBits);
   // The size grows with the depth.
-  uint32_t low = 0;
-  uint32_t high = std::min(statistics_.max_bits(), kMaxTrieBits);
-  while (low < high) {
-    const uint32_t middle = (low + high + 1) / 2;
-    if (SizeOfTrie(middle, bytes).bytes <= bytes) {
-      low = middle;
-    } else {
-      high = middle - 1;
-    }
-  }
-  std::vector<uint32_t> lengths = SpreadLengths(1, low, kMaxTrieLengths);
+  const uint64_t too_deep = FirstWhere(0, most, [&](uint64_t less) {
+    return SizeOfTrie(most - static_cast<uint32_t>(less), bytes).bytes <= bytes;
+  });
+  std::vector<uint32_t> lengths =
+      SpreadLengths(1, most - static_cast<uint32_t>(too_deep), kMaxTrieLengths);
   lengths.insert(lengths.begin(), 0);
   return lengths;
 }

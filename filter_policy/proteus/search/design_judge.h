@@ -55,6 +55,10 @@ inline double CostOf(const DesignCandidate& candidate,
 void KeepBest(size_t most, const FilterDemand& demand,
               std::vector<DesignCandidate>* candidates);
 
+// The lowest false positive rate. Penalties make it more than one where nothing
+// keeps the promise.
+double LeastRate(const std::vector<DesignCandidate>& candidates);
+
 // The candidate of the lowest cost among those whose false positive rates are
 // at most `more` above the lowest one. REQUIRES: there are candidates
 const DesignCandidate& BestWithin(

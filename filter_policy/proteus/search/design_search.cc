@@ -56,12 +56,9 @@ ProteusDesign DesignSearch::Choose(DesignSpace space, uint64_t bytes,
   if (statistics_.longest_key() > max_bits / 8) add_whole_keys();
   // Proteus may also be 2PBF if nothing else is good.
   constexpr double kGood = 0.002;
-  double least = 1;
-  for (const DesignCandidate& candidate : found) {
-    least = std::min(least, candidate.fpr);
-  }
   if (space == DesignSpace::kTwoPrefixFilters ||
-      (space == DesignSpace::kProteus && allow_two_sets_ && least > kGood)) {
+      (space == DesignSpace::kProteus && allow_two_sets_ &&
+       LeastRate(found) > kGood)) {
     SearchTwoSets(bytes, &found);
   }
   KeepBest(kFinalists, demand_, &found);
@@ -103,12 +100,10 @@ void DesignSearch::AddOfEachKind(const Layer& layer, double key_share,
 // apart; the others are dropped.
 void DesignSearch::Race(uint64_t bytes,
                         std::vector<DesignCandidate>* found) const {
-  // Penalties make it more than one where nothing keeps the promise.
-  double best = std::numeric_limits<double>::infinity();
   for (DesignCandidate& candidate : *found) {
     judge_.Evaluate(bytes, kRaceQueries, &candidate);
-    best = std::min(best, candidate.fpr);
   }
+  const double best = LeastRate(*found);
   const double most =
       best + demand_.MaxRateForTime() + TwoStandardErrors(best, kRaceQueries);
   found->erase(

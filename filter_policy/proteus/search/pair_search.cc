@@ -364,11 +364,7 @@ void DesignSearch::SearchTwoSets(uint64_t bytes,
   }
   KeepBest(kTwoSetStarts, demand_, &grid);
 
-  // Penalties make it more than one where nothing else keeps the promise.
-  double least = std::numeric_limits<double>::infinity();
-  for (const DesignCandidate& other : *found) {
-    least = std::min(least, other.fpr);
-  }
+  const double least = LeastRate(*found);
   // Searches from several starts meet, and turn back to where they were: the
   // rates by the kind, the lengths and the share. Those that are not exact are
   // negative.
