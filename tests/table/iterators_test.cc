@@ -132,81 +132,59 @@ TEST_P(IteratorsTest, OtherReadOptions) {
 // ---- Several column families ----
 
 // The columns of a key come from several column families, some of which have
-// other filters, or none.
-class CrossFamilyTest : public IteratorsTest {
- protected:
-  void SetUp() override {
-    dbs_ = NewTwins();
-    dbs_->Open();
-    for (const char* name : {"second", "third"}) {
-      dbs_->Each([&](TwinDB::Twin twin) {
-        ColumnFamilyOptions options(dbs_->options(twin));
-        if (twin == TwinDB::kProtean) {
-          options.table_factory =
-              name == std::string("second")
-                  ? NewTable("ProteanTable", "filter_policy=surf:4:4")
-                  : NewTable("BlockBasedTable", "filter_policy=bloomfilter:9");
-        }
-        ColumnFamilyHandle* handle = nullptr;
-        const Status s =
-            dbs_->db(twin)->CreateColumnFamily(options, name, &handle);
-        families_[twin].push_back(handle);
-        return s;
+// other filters, or none. They are read all at once, and one by one.
+TEST_P(IteratorsTest, OverColumnFamilies) {
+  const auto dbs = NewTwins();
+  dbs->Open();
+  std::array<std::vector<ColumnFamilyHandle*>, 2> families;
+  for (const std::string name : {"second", "third"}) {
+    dbs->Each([&](TwinDB::Twin twin) {
+      ColumnFamilyOptions options(dbs->options(twin));
+      if (twin == TwinDB::kProtean) {
+        options.table_factory =
+            name == "second"
+                ? NewTable("ProteanTable", "filter_policy=surf:4:4")
+                : NewTable("BlockBasedTable", "filter_policy=bloomfilter:9");
+      }
+      return dbs->db(twin)->CreateColumnFamily(options, name,
+                                               &families[twin].emplace_back());
+    });
+  }
+  for (TwinDB::Twin twin : TwinDB::kTwins) {
+    families[twin].push_back(dbs->db(twin)->DefaultColumnFamily());
+  }
+  Random rnd(31);
+  for (int round = 0; round < 3; round++) {
+    for (const std::string& key : keys_) {
+      const size_t family = rnd.Uniform(3);
+      const bool wide = rnd.OneIn(2);
+      const bool gone = rnd.OneIn(6);
+      const std::string value = "round " + std::to_string(round);
+      dbs->Each([&](TwinDB::Twin twin) {
+        DB* db = dbs->db(twin);
+        ColumnFamilyHandle* handle = families[twin][family];
+        if (gone) return db->Delete(WriteOptions(), handle, key);
+        if (!wide) return db->Put(WriteOptions(), handle, key, value);
+        return db->PutEntity(
+            WriteOptions(), handle, key,
+            WideColumns{{"a", value}, {"in " + std::to_string(family), "b"}});
       });
     }
-    for (TwinDB::Twin twin : TwinDB::kTwins) {
-      families_[twin].push_back(dbs_->db(twin)->DefaultColumnFamily());
-    }
-    Random rnd(31);
-    for (int round = 0; round < 3; round++) {
-      for (const std::string& key : keys_) {
-        const size_t family = rnd.Uniform(3);
-        const bool wide = rnd.OneIn(2);
-        const bool gone = rnd.OneIn(6);
-        const std::string value = "round " + std::to_string(round);
-        dbs_->Each([&](TwinDB::Twin twin) {
-          DB* db = dbs_->db(twin);
-          ColumnFamilyHandle* handle = families_[twin][family];
-          if (gone) return db->Delete(WriteOptions(), handle, key);
-          if (!wide) return db->Put(WriteOptions(), handle, key, value);
-          return db->PutEntity(
-              WriteOptions(), handle, key,
-              WideColumns{{"a", value}, {"in " + std::to_string(family), "b"}});
-        });
-      }
-      if (round == 2) break;
-      dbs_->Each([&](TwinDB::Twin twin) {
-        return dbs_->db(twin)->Flush(FlushOptions(), families_[twin]);
-      });
-    }
+    if (round == 2) break;
+    dbs->Each([&](TwinDB::Twin twin) {
+      return dbs->db(twin)->Flush(FlushOptions(), families[twin]);
+    });
   }
 
-  void TearDown() override {
-    for (TwinDB::Twin twin : TwinDB::kTwins) {
-      for (ColumnFamilyHandle* handle : families_[twin]) {
-        if (handle == dbs_->db(twin)->DefaultColumnFamily()) continue;
-        EXPECT_OK(dbs_->db(twin)->DestroyColumnFamilyHandle(handle));
-      }
-    }
-  }
-
-  std::unique_ptr<TwinDB> dbs_;
-  std::array<std::vector<ColumnFamilyHandle*>, 2> families_;
-};
-
-PROTEAN_FEATURE_TEST(CrossFamilyTest);
-
-// Over all families at once, and one by one.
-TEST_P(CrossFamilyTest, IteratorsOfEveryKind) {
   const auto scan = [&](const std::string& lo, const std::string& hi,
                         bool backwards) {
-    return dbs_->Same([&](TwinDB::Twin twin) {
+    return dbs->Same([&](TwinDB::Twin twin) {
       const Slice lower(lo);
       const Slice upper(hi);
       ReadOptions options;
       options.iterate_lower_bound = &lower;
       options.iterate_upper_bound = &upper;
-      DB* const db = dbs_->db(twin);
+      DB* const db = dbs->db(twin);
       std::string described;
       const auto walk = [&](auto* it, const auto& describe) {
         backwards ? it->SeekForPrev(hi) : it->Seek(lo);
@@ -215,13 +193,13 @@ TEST_P(CrossFamilyTest, IteratorsOfEveryKind) {
         }
         described += it->status().ToString();
       };
-      const auto together = db->NewCoalescingIterator(options, families_[twin]);
+      const auto together = db->NewCoalescingIterator(options, families[twin]);
       walk(together.get(), [&] {
         return together->value().ToString() +
                DescribeColumns(together->columns());
       });
       const auto groups =
-          db->NewAttributeGroupIterator(options, families_[twin]);
+          db->NewAttributeGroupIterator(options, families[twin]);
       walk(groups.get(), [&] {
         std::string columns;
         for (const auto& group : groups->attribute_groups()) {
@@ -231,7 +209,7 @@ TEST_P(CrossFamilyTest, IteratorsOfEveryKind) {
         return columns;
       });
       std::vector<Iterator*> iterators;
-      EXPECT_OK(db->NewIterators(options, families_[twin], &iterators));
+      EXPECT_OK(db->NewIterators(options, families[twin], &iterators));
       for (Iterator* raw : iterators) {
         const std::unique_ptr<Iterator> it(raw);
         walk(raw, [&] { return raw->value().ToString() + " "; });
@@ -246,6 +224,12 @@ TEST_P(CrossFamilyTest, IteratorsOfEveryKind) {
     }
   });
   EXPECT_LT(1000u, scan("", "\xff", /*backwards=*/false).size());
+  for (TwinDB::Twin twin : TwinDB::kTwins) {
+    for (ColumnFamilyHandle* handle : families[twin]) {
+      if (handle == dbs->db(twin)->DefaultColumnFamily()) continue;
+      EXPECT_OK(dbs->db(twin)->DestroyColumnFamilyHandle(handle));
+    }
+  }
 }
 
 // ---- Open seeks over many sorted runs ----

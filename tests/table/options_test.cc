@@ -32,11 +32,6 @@ class OptionsTest : public OwnDBTest {
     const ColumnFamilyOptions options = Parsed("filter_policy=" + policy);
     return OptionOf(PolicyOf(options), name);
   }
-  void UsePolicy(std::shared_ptr<const FilterPolicy> policy) {
-    BlockBasedTableOptions table;
-    table.filter_policy = std::move(policy);
-    options_.table_factory = NewProteanTableFactory(table);
-  }
   // Opens the DB, writes a file if that succeeds, and closes it.
   Status Use() {
     const Status s = TryOpen();

@@ -325,8 +325,7 @@ TEST_F(ReadsTest, OpenFilesAreChargedOnce) {
         {CacheEntryRole::kBlockBasedTableReader,
          {/*charged=*/CacheEntryRoleOptions::Decision::kEnabled}});
     if (name == "ProteanTable") {
-      table.filter_policy = NewSurfFilterPolicy({0, 16});
-      options_.table_factory = NewProteanTableFactory(table);
+      UsePolicy(NewSurfFilterPolicy({0, 16}), table);
     } else {
       table.filter_policy.reset(NewBloomFilterPolicy(14));
       options_.table_factory.reset(NewBlockBasedTableFactory(table));

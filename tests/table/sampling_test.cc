@@ -5,7 +5,6 @@
 //  or cannot be saved: sample_store_test.
 
 #include "filter_policy/open_db/open_families.h"
-#include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/surf/surf_policy.h"
 #include "plugin/filter_properties.h"
@@ -43,20 +42,8 @@ class SamplingTest : public NumberedDBTest {
     samples_.sample_every = sample_every;
     samples_.samples_file = samples_file;
     policy_ = std::make_shared<SampledSurf>(samples_, real_suffix_bits_);
-    UsePolicy(policy_);
+    UsePolicy(policy_, table_);
   }
-  void UsePolicy(std::shared_ptr<const FilterPolicy> policy) {
-    table_.filter_policy = std::move(policy);
-    options_.table_factory = NewProteanTableFactory(table_);
-  }
-
-  void UseProteus(const std::string& samples_file) {
-    ProteusPolicyOptions options;
-    options.samples_file = samples_file;
-    UsePolicy(
-        std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, options));
-  }
-
   // Opens a DB of one run, where no query has been made.
   void Fill(uint32_t sample_every, const std::string& samples_file = "") {
     SetPolicy(sample_every, samples_file);
@@ -475,8 +462,7 @@ TEST_P(StockFilesSamplingTest, NotWhereFiltersAreOff) {
   table_.whole_key_filtering = false;
   SetPolicy(1);
   expect_none("partial keys");
-  table_.whole_key_filtering = true;
-  UsePolicy(std::shared_ptr<const FilterPolicy>(NewBloomFilterPolicy(12)));
+  OwnDB::SetPolicy("bloomfilter:12");
   expect_none("a policy of RocksDB");
 }
 
@@ -583,7 +569,7 @@ class MortalEnv : public EnvWrapper {
 
 TEST_F(SamplingTest, ThePolicyOutlivesTheEnv) {
   MortalEnv env(env_);
-  UseProteus(file_);
+  OwnDB::SetPolicy("{id=protean.Proteus;samples_file=" + file_ + "}");
   for (const bool flushed : {false, true}) {
     env.is_dead = false;
     options_.env = &env;
@@ -600,7 +586,7 @@ TEST_F(SamplingTest, ThePolicyOutlivesTheEnv) {
 TEST_F(SamplingTest, SamplesAreInTheEnvOfTheDB) {
   const std::unique_ptr<Env> env(NewMemEnv(env_));
   ASSERT_OK(WriteQueryFile(env.get(), "/samples", {{"b", "c", true}}));
-  UseProteus("/samples");
+  OwnDB::SetPolicy("{id=protean.Proteus;samples_file=/samples}");
   options_.env = env.get();
   ASSERT_OK(OpenDB(&db_, options_, "/db"));
   // A handful of keys is not worth a look at samples.

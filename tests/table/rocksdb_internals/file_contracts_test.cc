@@ -157,9 +157,8 @@ TEST_F(ContractTest, AVersionStaysAsItWas) {
 // without a table. Neither the DB's block cache nor its statistics notice.
 TEST_F(ContractTest, AFileIsReadApartFromItsDB) {
   BlockBasedTableOptions table;
-  table.filter_policy = NewSurfFilterPolicy({0, 8});
   table.block_cache = NewLRUCache(1 << 20);
-  options_.table_factory = std::make_shared<ProteanTableFactory>(table);
+  UsePolicy(NewSurfFilterPolicy({0, 8}), table);
   Open();
   AddFile(db_.get(), 0, {"a", "b"});
   const std::string path = OneFile();
@@ -292,9 +291,8 @@ TEST_F(ContractTest, KeysAndPrefixes) {
       SCOPED_TRACE(whole_keys ? "with whole keys" : "without whole keys");
       Keys calls;
       BlockBasedTableOptions table;
-      table.filter_policy = std::make_shared<RecordingPolicy>(&calls);
       table.whole_key_filtering = whole_keys;
-      options_.table_factory = NewProteanTableFactory(table);
+      UsePolicy(std::make_shared<RecordingPolicy>(&calls), table);
       if (prefixes) {
         options_.prefix_extractor.reset(NewFixedPrefixTransform(1));
       }
