@@ -18,22 +18,15 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A kind of filters; and stock RocksDB, which shows which errors are expected.
-struct Filters {
-  const char* name;
-  const char* table;
-};
-
-constexpr Filters kStock = {"stock",
-                            "id=BlockBasedTable;filter_policy="
-                            "bloomfilter:10"};
-constexpr Filters kFilters[] = {
-    {"SuRF", "id=ProteanTable;filter_policy=surf:0:4"},
-    {"Proteus",
-     "id=ProteanTable;filter_policy={id=protean.Proteus;bits_per_key=12;"
-     "sample_every=1}"},
-    {"levels",
-     "id=ProteanTable;filter_policy=levels:bloomfilter:10,proteus:12"}};
+// Stock RocksDB shows which errors are expected.
+constexpr char kStock[] = "id=BlockBasedTable;filter_policy=bloomfilter:10";
+constexpr char kLevels[] =
+    "id=ProteanTable;filter_policy=levels:bloomfilter:10,proteus:12";
+constexpr const char* kFilters[] = {
+    "id=ProteanTable;filter_policy=surf:0:4",
+    "id=ProteanTable;filter_policy={id=protean.Proteus;bits_per_key=12;"
+    "sample_every=1}",
+    kLevels};
 
 // Where tables keep their filters and indexes.
 struct Keeping {
@@ -113,8 +106,8 @@ class ReadFaultsTest : public KnownDBTest {
   }
   // Two sorted runs of many files, a file in level 0, and a deletion of a range
   // in each.
-  void Fill(const Filters& filters, const Keeping& keeping) {
-    Use(filters.table, keeping);
+  void Fill(const std::string& filters, const Keeping& keeping) {
+    Use(filters, keeping);
     SetNewTable();
     Open();
     Random rnd(77);
@@ -278,8 +271,8 @@ TEST_P(ReadFaultsOfKeepingTest, EveryPartInEveryWay) {
   RunAllCases([&of_stock](const FaultCase& c, const Outcome& outcome) {
     if (outcome.injected > 0) of_stock[c.Name()] = outcome.Summary();
   });
-  for (const Filters& filters : kFilters) {
-    SCOPED_TRACE(filters.name);
+  for (const std::string filters : kFilters) {
+    SCOPED_TRACE(filters);
     ASSERT_NO_FATAL_FAILURE(Fill(filters, GetParam()));
     RunAllCases([&](const FaultCase& c, const Outcome& outcome) {
       const std::string expected =
@@ -308,7 +301,7 @@ TEST_P(ReadFaultsOfKeepingTest, EveryPartInEveryWay) {
         if (GetParam().in_parts) {
           // A part that could not be read at open may not be needed later.
           EXPECT_GE(outcome.failed_files, outcome.unfiltered_files);
-        } else if (filters.name == std::string("levels")) {
+        } else if (filters == kLevels) {
           // Only Get asks the filter of level 0, which is RocksDB's own.
           EXPECT_GE(outcome.unfiltered_files + 1, outcome.failed_files);
         } else {
@@ -468,7 +461,7 @@ TEST_F(OnePartTest, TheOthersFilter) {
 TEST_F(ReadFaultsTest, Random) {
   RandomRuns(2, [this](uint64_t seed) {
     Random rnd(static_cast<uint32_t>(seed));
-    const Filters& filters = kFilters[rnd.Uniform(std::size(kFilters))];
+    const std::string filters = kFilters[rnd.Uniform(std::size(kFilters))];
     const Keeping& keeping = kKeepings[rnd.Uniform(std::size(kKeepings))];
     ASSERT_NO_FATAL_FAILURE(Fill(filters, keeping));
     for (int i = 0; i < 20 && !HasFailure(); i++) {
@@ -478,8 +471,7 @@ TEST_F(ReadFaultsTest, Random) {
       c.at_open = rnd.OneIn(2);
       c.limit = rnd.OneIn(3) ? UINT64_MAX : 1 + rnd.Uniform(40);
       c.where = rnd.Next();
-      SCOPED_TRACE(std::string(filters.name) + ", " + keeping.name + ", " +
-                   c.Name());
+      SCOPED_TRACE(filters + ", " + keeping.name + ", " + c.Name());
       RunCase(c, rnd.Next());
     }
   });
