@@ -5,6 +5,8 @@
 
 #include "plugin/search_bounds.h"
 
+#include <unistd.h>
+
 #include <thread>
 
 #include "rocksdb/slice_transform.h"
@@ -347,6 +349,47 @@ TEST_F(SearchBoundsTest, SearchesEndThere) {
     EXPECT_FALSE(it->Valid());
   });
   EXPECT_EQ(skipped, get_perf_context()->internal_delete_skipped_count);
+}
+
+// Iterators that write (min_tombstones_for_range_conversion) would write that
+// keys are deleted which bounds of the thread hide from them. They are ignored
+// in the process from then on, so this is a process of its own. The first DB
+// with the option decides.
+TEST_F(SearchBoundsTest, WritingIteratorsDeleteNothing) {
+  const std::string option = "min_tombstones_for_range_conversion";
+  const Options plain = options_;
+  if (!AddOptions(option + "=2", &options_).ok()) {
+    GTEST_SKIP() << "this RocksDB has no such option";
+  }
+  const Options converting = options_;
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto read = [&] {
+    for (const bool by_set_options : {true, false}) {
+      options_ = by_set_options ? plain : converting;
+      OpenWith("surf:0:8");
+      if (by_set_options) {
+        ASSERT_OK(db_->SetOptions({{option, "2"}}));
+      }
+      WriteFile({"a", "m1", "m3", "m5", "m7", "m9"});
+      for (const char* key : {"m1", "m3", "m7", "m9"}) Delete(key);
+      const Slice lower("b");
+      const Slice upper("c");
+      SetSearchBounds(&lower, &upper);
+      std::unique_ptr<Iterator> it = NewIterator();
+      it->Seek("b");
+      EXPECT_TRUE(!it->Valid() || it->key().compare("c") >= 0);
+      ClearSearchBounds();
+      it.reset();
+      EXPECT_TRUE(Has("m5"));
+      EXPECT_FALSE(ThreadBounds::AreUsed());
+      // A process says it once.
+      EXPECT_EQ(by_set_options ? 1u : 0u,
+                log_->Lines({"ignores the bounds of threads"}).size());
+      log_->Clear();
+    }
+    _exit(HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(read(), testing::ExitedWithCode(0), "");
 }
 
 // Also on the thread that has set them. (Other threads: concurrency_test.)
