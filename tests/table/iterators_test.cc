@@ -9,8 +9,6 @@
 #include "db/pinned_iterators_manager.h"
 #include "rocksdb/attribute_groups.h"
 #include "rocksdb/sst_file_reader.h"
-#include "table/protean_table_factory.h"
-#include "table/protean_table_reader.h"
 #include "table/rocksdb_internals/versions.h"
 #include "tests/table/feature_fixture.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"

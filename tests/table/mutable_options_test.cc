@@ -235,12 +235,10 @@ TEST_F(MutableOptionsTest, UnderLoad) {
 // A line in the log tells what leaves a part of the work undone, once. With
 // ProteanTable, and filters on all levels, there is nothing to say.
 TEST_F(MutableOptionsTest, HalfOnIsSaid) {
-  BlockBasedTableOptions table;
-  table.filter_policy = NewProteusFilterPolicy();
   for (const auto& [half_on, for_hits] :
        {std::pair(true, false), {false, false}, {false, true}}) {
-    options_.table_factory.reset(NewBlockBasedTableFactory(table));
-    if (!half_on) options_.table_factory = NewProteanTableFactory(table);
+    SetTable("filter_policy=proteus",
+             half_on ? "BlockBasedTable" : "ProteanTable");
     options_.optimize_filters_for_hits = for_hits;
     Close();
     log_->Clear();
@@ -439,15 +437,9 @@ TEST_F(LevelsPolicyTest, BracesAroundTheList) {
 
 // RocksDB's own table factory knows one policy only.
 TEST_F(LevelsPolicyTest, InRocksDBsOwnTable) {
-  const auto stock = [](const std::string& policy) {
-    BlockBasedTableOptions table;
-    EXPECT_OK(FilterPolicy::CreateFromString(ConfigOptions(), policy,
-                                             &table.filter_policy));
-    return std::shared_ptr<TableFactory>(NewBlockBasedTableFactory(table));
-  };
-  options_.table_factory = stock("levels:bloomfilter:10,proteus:12");
+  SetTable("filter_policy=levels:bloomfilter:10,proteus:12", "BlockBasedTable");
   ExpectRefused(TryOpen(), {"ProteanTable"});
-  options_.table_factory = stock("levels:surf:0:8,proteus:12");
+  SetTable("filter_policy=levels:surf:0:8,proteus:12", "BlockBasedTable");
   Open();
   FillLevels();
   ExpectFilteredGets();

@@ -151,6 +151,13 @@ class PolicyOfProgram : public FilterPolicy {
   FilterBitsReader* GetFilterBitsReader(const Slice&) const override {
     return nullptr;
   }
+  Status ValidateOptions(const DBOptions&,
+                         const ColumnFamilyOptions&) const override {
+    validations++;
+    return Status::OK();
+  }
+
+  mutable int validations = 0;
 
  private:
   const char* const name_;
@@ -181,17 +188,7 @@ TEST_F(OptionsTest, PoliciesOfThePrograms) {
 }
 
 TEST_F(OptionsTest, PoliciesAreValidatedOnce) {
-  class Counting : public PolicyOfProgram {
-   public:
-    Counting() : PolicyOfProgram("Counting") {}
-    Status ValidateOptions(const DBOptions&,
-                           const ColumnFamilyOptions&) const override {
-      validations++;
-      return Status::OK();
-    }
-    mutable int validations = 0;
-  };
-  const auto policy = std::make_shared<Counting>();
+  const auto policy = std::make_shared<PolicyOfProgram>("Counting");
   UsePolicy(policy);
   ASSERT_OK(options_.table_factory->ValidateOptions(options_, options_));
   EXPECT_EQ(1, policy->validations);
@@ -281,22 +278,16 @@ TEST_F(OptionsTest, CloneKeepsItsOwnOptions) {
 
 // ---- Proteus, 1PBF and 2PBF ----
 
-struct Names {
-  const char* short_name;
-  DesignSpace space;
-};
-
-void PrintTo(const Names& names, std::ostream* out) {
-  *out << names.short_name;
-}
+// The short name of a policy, and its designs.
+using Names = std::pair<const char*, DesignSpace>;
 
 class ProteusOptionsTest : public OptionsTest,
                            public testing::WithParamInterface<Names> {
  protected:
   std::string Id() const {
-    return ProteusFilterPolicy::ClassName(GetParam().space);
+    return ProteusFilterPolicy::ClassName(GetParam().second);
   }
-  std::string ShortName() const { return GetParam().short_name; }
+  std::string ShortName() const { return GetParam().first; }
   std::string Object(const std::string& options) const {
     return "{id=" + Id() + ";" + options + "}";
   }
@@ -316,7 +307,7 @@ class ProteusOptionsTest : public OptionsTest,
                             const Keys& words) {
     BlockBasedTableOptions table;
     table.filter_policy =
-        std::make_shared<ProteusFilterPolicy>(GetParam().space, options);
+        std::make_shared<ProteusFilterPolicy>(GetParam().second, options);
     options_.table_factory = NewProteanTableFactory(table);
     ExpectRefused(Use(), words);
     options_.table_factory.reset(NewBlockBasedTableFactory(table));
@@ -331,7 +322,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Names{"proteus", DesignSpace::kProteus},
                     Names{"prefixbloom", DesignSpace::kOnePrefixFilter},
                     Names{"prefixbloom2", DesignSpace::kTwoPrefixFilters}),
-    [](const auto& test) { return std::string(test.param.short_name); });
+    [](const auto& test) { return std::string(test.param.first); });
 
 TEST_P(ProteusOptionsTest, ShortForm) {
   EXPECT_EQ(14, BitsIn(ShortName() + ":14"));

@@ -79,6 +79,18 @@ class SamplingTest : public NumberedDBTest {
                          [](const Status& s) { return s.ok(); });
   }
 
+  // Writes a file of a column family with the keys "a" and "c".
+  void WriteFamily(ColumnFamilyHandle* family) {
+    for (const char* key : {"a", "c"}) {
+      ASSERT_OK(db_->Put(WriteOptions(), family, key, "value"));
+    }
+    ASSERT_OK(db_->Flush(FlushOptions(), family));
+  }
+  void GetInVain(ColumnFamilyHandle* family) {
+    std::string value;
+    EXPECT_TRUE(db_->Get(ReadOptions(), family, "b", &value).IsNotFound());
+  }
+
   Keys SampledBy(const std::function<void()>& reads) {
     const uint64_t before = queue()->recorded();
     reads();
@@ -468,22 +480,6 @@ TEST_P(StockFilesSamplingTest, NotWhereFiltersAreOff) {
 
 // ---- Samples that outlive the DB, in memory or in a file ----
 
-namespace {
-
-// Writes a file of a column family with the keys "a" and "c".
-void WriteFamily(DB* db, ColumnFamilyHandle* family) {
-  for (const char* key : {"a", "c"}) {
-    ASSERT_OK(db->Put(WriteOptions(), family, key, "value"));
-  }
-  ASSERT_OK(db->Flush(FlushOptions(), family));
-}
-void GetInVain(DB* db, ColumnFamilyHandle* family) {
-  std::string value;
-  EXPECT_TRUE(db->Get(ReadOptions(), family, "b", &value).IsNotFound());
-}
-
-}  // namespace
-
 // The Options, and the policy with them, outlive the DB.
 TEST_F(SamplingTest, SavedAtCloseAndRestored) {
   Fill(1, file_);
@@ -536,12 +532,12 @@ TEST_F(SamplingTest, SmallTableCache) {
   SetPolicy(1, file_);
   Open();
   ColumnFamilyHandle* const other = NewFamily("other");
-  WriteFamily(db_.get(), other);
+  WriteFamily(other);
   for (int i = 0; i < kFiles; i++) {
     WriteFile({BigEndian(10 * i), BigEndian(10 * i + 5)});
   }
   for (int round = 0; round < 3; round++) {
-    GetInVain(db_.get(), other);
+    GetInVain(other);
     for (int i = 0; i < kFiles; i++) EXPECT_FALSE(Has(BigEndian(10 * i + 1)));
   }
   // Nothing has been written, or lost, by a reader.
@@ -611,8 +607,8 @@ TEST_F(SamplingTest, ColumnFamiliesThatGo) {
   for (int i = 0; i < kFamilies; i++) {
     ColumnFamilyHandle* family;
     ASSERT_OK(db_->CreateColumnFamily(options_, name(i), &family));
-    WriteFamily(db_.get(), family);
-    GetInVain(db_.get(), family);
+    WriteFamily(family);
+    GetInVain(family);
     ASSERT_OK(db_->DropColumnFamily(family));
     ASSERT_OK(db_->DestroyColumnFamilyHandle(family));
   }

@@ -101,9 +101,8 @@ TEST_F(UpgradingTest, BackupsAndCheckpointsHoldNoSamples) {
 // files have; RocksDB's own asks only those of RocksDB.
 TEST_F(UpgradingTest, ReplicasWithAndWithoutProtean) {
   const auto own = options_.table_factory;
-  BlockBasedTableOptions bloom = table_;
-  bloom.filter_policy.reset(NewBloomFilterPolicy(10));
-  const std::shared_ptr<TableFactory> stock(NewBlockBasedTableFactory(bloom));
+  const auto stock = NewTable(
+      "BlockBasedTable", "filter_policy=bloomfilter:10;no_block_cache=true");
   for (const bool primary_is_stock : {true, false}) {
     options_.table_factory = primary_is_stock ? stock : own;
     Fill();

@@ -11,14 +11,11 @@
 #include <regex>
 #include <sstream>
 
-#include "memory/arena.h"
 #include "rocksdb/slice_transform.h"
 #include "table/block_based/filter_policy_internal.h"
 #include "table/block_based/full_filter_block.h"
-#include "table/rocksdb_internals/block_based_file.h"
 #include "table/rocksdb_internals/file_iterator.h"
 #include "table/rocksdb_internals/handles.h"
-#include "table/table_builder.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -36,37 +33,26 @@ TEST_F(ContractTest, ClassesOfTablesAndFilters) {
     table.filter_policy = NewSurfFilterPolicy({0, 8});
     table.cache_index_and_filter_blocks = cached;
     int shown = 0;
-    options_.table_factory =
-        std::make_shared<ShowingFactory<BlockBasedTableFactory>>(
-            table, [&](const TableReaderOptions&, TableReader* reader) {
-              shown++;
-              const TableReader& opened = *reader;
-              EXPECT_CLASS(BlockBasedTable, opened);
-              const FilterBlockReader& filter =
-                  *static_cast<const BlockBasedTable&>(opened)
-                       .get_rep()
-                       ->filter;
-              EXPECT_CLASS(FullFilterBlockReader, filter);
-            });
+    ShowReaders<BlockBasedTableFactory>(
+        [&](const TableReaderOptions&, TableReader* reader) {
+          shown++;
+          const TableReader& opened = *reader;
+          EXPECT_CLASS(BlockBasedTable, opened);
+          const FilterBlockReader& filter =
+              *static_cast<const BlockBasedTable&>(opened).get_rep()->filter;
+          EXPECT_CLASS(FullFilterBlockReader, filter);
+        },
+        table);
     OpenNew();
     AddFile(db_.get(), 0, {"a"});
     EXPECT_GT(shown, 0);
   }
 }
 
-class ProteanReadersTest : public ContractTest {
- protected:
-  void ShowReaders(const ShowingFactory<ProteanTableFactory>::Show& show) {
-    options_.table_factory =
-        std::make_shared<ShowingFactory<ProteanTableFactory>>(
-            BlockBasedTableOptions(), show);
-  }
-};
-
 // The DB has a session id, another one each time that it is opened: see
 // DBSession. The address of the column family's options identifies it, for its
 // handles and for the readers of its files: see BlockBasedFile::Describe().
-TEST_F(ProteanReadersTest, KnowTheirDBAndColumnFamily) {
+TEST_F(ContractTest, ReadersKnowTheirDBAndColumnFamily) {
   std::multiset<std::string> ids;
   std::set<const void*> families;
   ShowReaders([&](const TableReaderOptions& options, TableReader* reader) {
@@ -99,7 +85,7 @@ TEST_F(ProteanReadersTest, KnowTheirDBAndColumnFamily) {
 // BlockBasedTable::NewIterator makes a BlockBasedTableIterator for every file
 // without embedded blobs. If it made an iterator of another class, all would
 // work, but slower.
-TEST_F(ProteanReadersTest, FileIteratorKnowsItsClass) {
+TEST_F(ContractTest, FileIteratorKnowsItsClass) {
   int shown = 0;
   ShowReaders([&](const TableReaderOptions&, TableReader* reader) {
     Arena own;

@@ -4,8 +4,6 @@
 //  (That it never takes the markers of ProteanTableIterator for keys, every
 //  test of open seeks proves.)
 
-#include <functional>
-
 #include "db/column_family.h"
 #include "db/version_set.h"
 #include "rocksdb/utilities/debug.h"
