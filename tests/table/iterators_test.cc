@@ -345,10 +345,6 @@ TEST_F(OpenSeeksTest, FiltersThatAreSlowAreAskedForReadsFromDisk) {
 
 // ---- Memory ----
 
-// An arena grows by 4 KB. With few files, that hides what an iterator takes.
-constexpr uint64_t kFiles = 40;
-constexpr uint64_t kKeysPerFile = 1000;
-
 // The bytes that the process has allocated; 0 if the C library does not tell.
 size_t AllocatedBytes() {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
@@ -358,11 +354,16 @@ size_t AllocatedBytes() {
 #endif
 }
 
-class IteratorMemoryTest : public NumberedDBTest {
- protected:
+using IteratorMemoryTest = NumberedDBTest;
+
+TEST_F(IteratorMemoryTest, IsLittleMoreThanStocks) {
+  // An arena grows by 4 KB. With few files, that hides what an iterator takes.
+  constexpr uint64_t kFiles = 40;
+  constexpr uint64_t kKeysPerFile = 1000;
   // The bytes of an iterator that has read all files, and has sought.
-  size_t BytesWith(const std::string& id, const std::string& table) {
-    SetTable(table, id);
+  const auto bytes_with = [&](const std::string& id,
+                              const std::string& policy) {
+    SetTable("filter_policy=" + policy, id);
     OpenNew();
     for (uint64_t file = 0; file < kFiles; file++) {
       WriteNumbers(file, kFiles * kKeysPerFile - 1, /*step=*/kFiles);
@@ -379,15 +380,11 @@ class IteratorMemoryTest : public NumberedDBTest {
       least = std::min(least, AllocatedBytes() - before);
     }
     return least;
-  }
-};
-
-TEST_F(IteratorMemoryTest, IsLittleMoreThanStocks) {
-  const size_t stock =
-      BytesWith("BlockBasedTable", "filter_policy=bloomfilter:12");
+  };
+  const size_t stock = bytes_with("BlockBasedTable", "bloomfilter:12");
   if (stock == 0) GTEST_SKIP() << "malloc does not tell";
   for (const std::string policy : {"proteus:12", "surf:0:8"}) {
-    const size_t bytes = BytesWith("ProteanTable", "filter_policy=" + policy);
+    const size_t bytes = bytes_with("ProteanTable", policy);
     EXPECT_LE(static_cast<double>(bytes), 1.3 * static_cast<double>(stock))
         << policy;
   }

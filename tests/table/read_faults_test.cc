@@ -39,8 +39,8 @@ struct Keeping {
 };
 
 constexpr Keeping kKeepings[] = {
-    {"in tables", "block_cache=8K", -1, false, false},
-    {"in the cache",
+    {"in_tables", "block_cache=8K", -1, false, false},
+    {"in_the_cache",
      "block_cache=1K;cache_index_and_filter_blocks=true;"
      "metadata_block_size=64",
      -1, true, true},
@@ -49,24 +49,24 @@ constexpr Keeping kKeepings[] = {
      "pin_l0_filter_and_index_blocks_in_cache=true;"
      "metadata_cache_options={unpartitioned_pinning=kAll}",
      -1, false, true},
-    {"partitioned index",
+    {"partitioned_index",
      "block_cache=1K;cache_index_and_filter_blocks=true;"
      "index_type=kTwoLevelIndexSearch;metadata_block_size=128",
      -1, true, true},
-    {"partitioned filters",
+    {"partitioned_filters",
      "block_cache=1K;cache_index_and_filter_blocks=true;"
      "index_type=kTwoLevelIndexSearch;partition_filters=true;"
      "decouple_partitioned_filters=true;metadata_block_size=64;"
      "pin_top_level_index_and_filter=false",
      -1, true, true},
-    {"pinned parts",
+    {"pinned_parts",
      "block_cache=64K;cache_index_and_filter_blocks=true;"
      "index_type=kTwoLevelIndexSearch;partition_filters=true;"
      "decouple_partitioned_filters=true;metadata_block_size=64;"
      "metadata_cache_options={top_level_index_pinning=kAll;"
      "partition_pinning=kAll}",
      -1, false, true},
-    {"tables opened late", "block_cache=8K", 20, false, false}};
+    {"tables_opened_late", "block_cache=8K", 20, false, false}};
 
 struct FaultCase {
   std::string Name() const {
@@ -315,9 +315,7 @@ TEST_P(ReadFaultsOfKeepingTest, EveryPartInEveryWay) {
 
 INSTANTIATE_TEST_SUITE_P(Keepings, ReadFaultsOfKeepingTest,
                          ::testing::ValuesIn(kKeepings), [](const auto& test) {
-                           std::string name = test.param.name;
-                           std::replace(name.begin(), name.end(), ' ', '_');
-                           return name;
+                           return std::string(test.param.name);
                          });
 
 namespace {

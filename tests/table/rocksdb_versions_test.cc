@@ -98,17 +98,20 @@ TEST_F(StockDefectsTest, PrefixSeeksInTotalOrderMissKeysBehindATurn) {
 
 class MemoryOnlyTest : public StockDefectsTest {
  protected:
+  void OpenTable(const std::string& table, const std::string& more = "") {
+    OpenWith(more + "merge_operator=stringappend;table_factory=" + table);
+  }
   // Makes a DB with a key whose value takes two blocks: a value and an operand
   // that is merged with it.
-  void Make(const std::string& options_string) {
+  void Make(const std::string& table, const std::string& more = "") {
     Destroy();
-    OpenWith(options_string);
+    OpenTable(table, more);
     Put("k", "a");
     const Snapshot* const snapshot = db_->GetSnapshot();
     ASSERT_OK(db_->Merge(WriteOptions(), "k", "b"));
     Flush();
     db_->ReleaseSnapshot(snapshot);
-    OpenWith(options_string);
+    OpenTable(table, more);
   }
   std::string Get(const ReadOptions& read_options) {
     std::string value;
@@ -126,25 +129,21 @@ class MemoryOnlyTest : public StockDefectsTest {
     read_options.read_tier = kBlockCacheTier;
     return read_options;
   }
-  static std::string WithTable(const std::string& table) {
-    return "merge_operator=stringappend;table_factory=" + table;
-  }
 };
 
 // MultiGet marks a key whose block is not in the cache as one that may exist,
 // and forgets to set the key's status.
 TEST_F(MemoryOnlyTest, MultiGetFindsAnEmptyValue) {
-  const auto found = [this](const std::string& options_string) {
-    Make(options_string);
+  const auto found = [this](const std::string& table,
+                            const std::string& more = "") {
+    Make(table, more);
     EXPECT_EQ("Result incomplete: no blocking io", Get(MemoryOnly()));
     return MultiGet(MemoryOnly());
   };
-  ExpectOfStock("OK ", "", [&](const std::string& table) {
-    return found(WithTable(table));
-  });
+  ExpectOfStock("OK ", "", found);
   if (IsSkipped()) return;
   // With reads by mmap, that is so for the first block of a key, too.
-  EXPECT_EQ("OK ", found("allow_mmap_reads=true;" + WithTable(kStock)));
+  EXPECT_EQ("OK ", found(kStock, "allow_mmap_reads=true;"));
 }
 
 // MultiGet puts what it has found until then into the row cache, as if it were
@@ -152,12 +151,12 @@ TEST_F(MemoryOnlyTest, MultiGetFindsAnEmptyValue) {
 TEST_F(MemoryOnlyTest, MultiGetSpoilsTheRowCache) {
   has_row_cache_ = true;
   ExpectOfStock("OK b", "OK a,b", [this](const std::string& table) {
-    Make(WithTable(table));
+    Make(table);
     MultiGet(MemoryOnly());
     return Get(ReadOptions());
   });
   if (IsSkipped()) return;
-  OpenWith(WithTable(kStock));
+  OpenTable(kStock);
   EXPECT_EQ("OK a,b", Get(ReadOptions())) << "what is stored is right";
 }
 
@@ -432,10 +431,7 @@ struct Reads {
 
 class MultiScanTest : public ::testing::TestWithParam<const char*> {
  protected:
-  struct Range {
-    std::string begin;
-    std::string end;
-  };
+  using Range = std::pair<std::string, std::string>;
 
   MultiScanTest() { SetPerfLevel(PerfLevel::kEnableCount); }
   ~MultiScanTest() override { SetPerfLevel(PerfLevel::kDisable); }
@@ -455,7 +451,7 @@ class MultiScanTest : public ::testing::TestWithParam<const char*> {
   // Scans the ranges in a DB, and appends what is found to `found`.
   static Reads Scan(DB* db, const std::vector<Range>& ranges, Keys* found) {
     MultiScanArgs args(BytewiseComparator());
-    for (const Range& range : ranges) args.insert(range.begin, range.end);
+    for (const auto& [begin, end] : ranges) args.insert(begin, end);
     Slice upper;
     ReadOptions options;
     options.iterate_upper_bound = &upper;
@@ -463,9 +459,9 @@ class MultiScanTest : public ::testing::TestWithParam<const char*> {
     get_perf_context()->Reset();
     std::unique_ptr<Iterator> it(db->NewIterator(options));
     it->Prepare(args);
-    for (const Range& range : ranges) {
-      upper = range.end;
-      for (it->Seek(range.begin); it->Valid(); it->Next()) {
+    for (const auto& [begin, end] : ranges) {
+      upper = end;
+      for (it->Seek(begin); it->Valid(); it->Next()) {
         found->push_back(it->key().ToString() + it->value().ToString());
       }
       EXPECT_OK(it->status());
@@ -483,9 +479,8 @@ class MultiScanTest : public ::testing::TestWithParam<const char*> {
     std::vector<Range> ranges;
     for (uint64_t i = 0; i < count; i++) {
       const uint64_t begin = (1 + i * keys / count) * kScanGap + 1;
-      ranges.push_back(
-          {BigEndian(begin),
-           BigEndian(begin + (empty ? kScanGap / 2 : 3 * kScanGap))});
+      const uint64_t end = begin + (empty ? kScanGap / 2 : 3 * kScanGap);
+      ranges.emplace_back(BigEndian(begin), BigEndian(end));
     }
     return ranges;
   }
