@@ -11,8 +11,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
 class MayExistTest : public NumberedDBTest {
  protected:
   MayExistTest() { SetPolicy("surf:0:12"); }
@@ -60,8 +58,6 @@ class MayExistTest : public NumberedDBTest {
            counters.index_block_read_count;
   }
 };
-
-}  // namespace
 
 TEST_F(MayExistTest, WhatIsThereIsNeverDeniedAndNothingIsRead) {
   constexpr uint64_t kNum = 2000;

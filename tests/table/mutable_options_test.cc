@@ -267,12 +267,8 @@ TEST_F(MutableOptionsTest, TextLeadsBackToTheBlockBasedTable) {
 
 // ---- A filter policy for each level ----
 
-class LevelsPolicyTest : public OwnDBTest {
+class LevelsPolicyTest : public MutableOptionsTest {
  protected:
-  LevelsPolicyTest() : OwnDBTest(Options()) {
-    options_.disable_auto_compactions = true;
-  }
-
   Status Set(const std::string& policy) {
     return AddOptions(ProteanTableText(policy), &options_);
   }
@@ -378,9 +374,7 @@ TEST_F(LevelsPolicyTest, PoliciesShareTheirSamples) {
       PoliciesWith("{id=protean.Levels;policies={proteus:10,bloomfilter:10,"
                    "{id=protean.Proteus;bits_per_key=14;sample_every=1}}}"));
   SeekInGaps();
-  const auto queue = ProteanPolicyOf(options_)->Samples()->Queue(
-      kDefaultColumnFamilyName, Env::Default(), nullptr);
-  EXPECT_GT(queue->size(), kKeys / 100u);  // of the first policy
+  EXPECT_GT(Queue()->size(), kKeys / 100u);  // of the first policy
   CompactTo(2);
   std::map<std::string, FilterProperties> files;
   ASSERT_OK(GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));

@@ -263,8 +263,6 @@ void PrintTo(const Keeping& keeping, std::ostream* out) {
   *out << keeping.name;
 }
 
-}  // namespace
-
 TEST_P(ReadFaultsOfKeepingTest, EveryPartInEveryWay) {
   std::map<std::string, std::string> of_stock;
   ASSERT_NO_FATAL_FAILURE(Fill(kStock, GetParam()));
@@ -317,8 +315,6 @@ INSTANTIATE_TEST_SUITE_P(Keepings, ReadFaultsOfKeepingTest,
                          ::testing::ValuesIn(kKeepings), [](const auto& test) {
                            return std::string(test.param.name);
                          });
-
-namespace {
 
 // Filters of which every query reads a part.
 constexpr Keeping kUncachedParts = {
@@ -403,8 +399,6 @@ class OnePartTest : public ReadFaultsTest {
   std::string part_end_;
 };
 
-}  // namespace
-
 // For as long as one part cannot be read, its keys may be there. The other
 // parts filter, and the log says so once. Without the directory, there is no
 // filter until the file is opened again.
@@ -474,6 +468,8 @@ TEST_F(ReadFaultsTest, Random) {
     }
   });
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean
 

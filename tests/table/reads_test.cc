@@ -342,8 +342,6 @@ TEST_F(ReadsTest, OpenFilesAreChargedOnce) {
 
 // ---- Queries that are repeated ----
 
-namespace {
-
 class MissCacheDBTest : public testing::TestWithParam<const char*> {
  protected:
   // Small filters let much through. Three runs, the deeper ones of many files.
@@ -448,7 +446,5 @@ INSTANTIATE_TEST_SUITE_P(
         "block_size=512;filter_policy=surf:2:0",
         "block_size=512;filter_policy=proteus:4;metadata_block_size=256;"
         "cache_index_and_filter_blocks=true"));
-
-}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

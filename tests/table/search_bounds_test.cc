@@ -14,8 +14,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
 class SearchBoundsTest : public OwnDBTest {
  protected:
   ~SearchBoundsTest() override { ClearSearchBounds(); }
@@ -56,8 +54,6 @@ class SearchBoundsTest : public OwnDBTest {
   Random64 random_{1};
   std::set<std::string> model_;
 };
-
-}  // namespace
 
 // On all levels, in the memtable, under deletions of keys and of ranges, with
 // every filter. Turns, and a bound on one side alone: concurrency_test.

@@ -206,8 +206,6 @@ class WriteFaultsTest : public AskedDBTest {
   RefreshResult result_;
 };
 
-}  // namespace
-
 TEST_F(WriteFaultsTest, FlushAndCompaction) {
   for (const Filters& filters : kFilters) {
     Random rnd(1);
@@ -371,8 +369,6 @@ TEST_F(WriteFaultsTest, Random) {
 }
 
 // ---- Scarce memory ----
-
-namespace {
 
 constexpr char kStock[] = "filter_policy=bloomfilter:10";
 constexpr char kLevels[] = "filter_policy=levels:bloomfilter:10,proteus:12";

@@ -198,8 +198,6 @@ TEST_P(TimestampTest, NotPersisted) {
 
 // ---- Transactions ----
 
-namespace {
-
 // A transaction on each of the two twins, with equal writes.
 class TwinTransaction {
  public:
@@ -254,15 +252,6 @@ class TwinTransaction {
   std::array<std::unique_ptr<Transaction>, 2> transactions_;
 };
 
-// There are few keys, since there are many states of a transaction to walk in.
-WalkOptions ShortWalk() {
-  WalkOptions walk;
-  walk.seeks = 30;
-  return walk;
-}
-
-}  // namespace
-
 // Uncommitted writes are in memory, in the WAL, or in files whose filters
 // include them, and readers see what they may. Optimistic transactions, and
 // those that are not prepared: differential_test.
@@ -311,6 +300,13 @@ class TransactionsTest : public FeatureTest {
     }
   }
 
+  // There are few seeks, since there are many states of a transaction to walk
+  // in.
+  static WalkOptions ShortWalk() {
+    WalkOptions walk;
+    walk.seeks = 30;
+    return walk;
+  }
   void CompareShortly(TwinDB* dbs) {
     CompareReads(dbs, queries_, -1, ReadOptions(), ShortWalk());
   }

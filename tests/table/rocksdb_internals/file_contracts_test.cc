@@ -205,20 +205,21 @@ TEST(CHandlesTest, TransactionDatabases) {
 
 // ---- Questions ----
 
+// Its builders and readers note what they are asked.
 class RecordingPolicy : public FilterPolicy {
  public:
-  explicit RecordingPolicy(Keys* calls) : calls_(calls) {}
-
   const char* Name() const override { return "RecordingPolicy"; }
   const char* CompatibilityName() const override { return Name(); }
 
   FilterBitsBuilder* GetBuilderWithContext(
       const FilterBuildingContext&) const override {
-    return new Builder(calls_);
+    return new Builder();
   }
   FilterBitsReader* GetFilterBitsReader(const Slice&) const override {
-    return new Reader(calls_);
+    return new Reader();
   }
+
+  static inline Keys calls;
 
  private:
   struct NewerBuilder : FilterBitsBuilder {
@@ -227,12 +228,11 @@ class RecordingPolicy : public FilterPolicy {
     virtual double EstimatedFpRate(size_t, size_t) { return 1; }
   };
   struct Builder : NewerBuilder {
-    explicit Builder(Keys* noted) : calls(noted) {}
     void AddKey(const Slice& key) override {
-      calls->push_back("add " + key.ToString());
+      calls.push_back("add " + key.ToString());
     }
     void AddKeyAndAlt(const Slice& key, const Slice& alt) override {
-      calls->push_back("add " + key.ToString() + " and " + alt.ToString());
+      calls.push_back("add " + key.ToString() + " and " + alt.ToString());
     }
     size_t EstimateEntriesAdded() override { return 1; }
     using FilterBitsBuilder::Finish;
@@ -241,14 +241,12 @@ class RecordingPolicy : public FilterPolicy {
       return Slice(buf->get(), 1);
     }
     size_t ApproximateNumEntries(size_t) override { return 1; }
-    Keys* const calls;
   };
 
   struct Reader : FilterBitsReader {
-    explicit Reader(Keys* noted) : calls(noted) {}
     using FilterBitsReader::MayMatch;
     bool MayMatch(const Slice& entry) override {
-      calls->push_back("ask " + entry.ToString());
+      calls.push_back("ask " + entry.ToString());
       return true;
     }
     void MayMatch(int num_keys, Slice** keys, bool* may_match) override {
@@ -257,12 +255,9 @@ class RecordingPolicy : public FilterPolicy {
         call += " " + keys[i]->ToString();
         may_match[i] = true;
       }
-      calls->push_back(call);
+      calls.push_back(call);
     }
-    Keys* const calls;
   };
-
-  Keys* const calls_;
 };
 
 // Builders get the keys in order, and with a prefix extractor each key together
@@ -275,10 +270,11 @@ TEST_F(ContractTest, KeysAndPrefixes) {
       if (!prefixes && !whole_keys) continue;
       SCOPED_TRACE(prefixes ? "with prefixes" : "without prefixes");
       SCOPED_TRACE(whole_keys ? "with whole keys" : "without whole keys");
-      Keys calls;
+      Keys& calls = RecordingPolicy::calls;
+      calls.clear();
       BlockBasedTableOptions table;
       table.whole_key_filtering = whole_keys;
-      UsePolicy(std::make_shared<RecordingPolicy>(&calls), table);
+      UsePolicy(std::make_shared<RecordingPolicy>(), table);
       if (prefixes) {
         options_.prefix_extractor.reset(NewFixedPrefixTransform(1));
       }
