@@ -278,11 +278,9 @@ class KillTest : public ::testing::Test {
     }
     const uint64_t hash =
         std::hash<std::string>()(contents.substr(contents.find('\n') + 1));
-    bool known = false;
-    for (uint64_t i = 0; i < shared_->saves; i++) {
-      known = known || shared_->hashes[i] == hash;
-    }
-    EXPECT_TRUE(known) << contents.size() << " bytes of samples";
+    auto* const end = shared_->hashes + shared_->saves;
+    EXPECT_NE(end, std::find(shared_->hashes, end, hash))
+        << contents.size() << " bytes of samples";
   }
 
   // ---- A kill ----

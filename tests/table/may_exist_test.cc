@@ -128,8 +128,7 @@ TEST_F(MayExistTest, DeletionsAndSnapshots) {
   ReadOptions then;
   then.snapshot = before;
   Delete(Key(101));
-  ASSERT_OK(db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(),
-                             Key(200), Key(300)));
+  ASSERT_OK(db_->DeleteRange(WriteOptions(), Key(200), Key(300)));
   Put(Key(250));
   Put(Key(5000));
   for (const bool flushed : {false, true}) {
@@ -249,8 +248,7 @@ TEST_F(MayExistTest, RandomOperations) {
           Delete(a);
           truth.erase(a);
         } else if (what < 41 && a < b) {
-          ASSERT_OK(db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(),
-                                     a, b));
+          ASSERT_OK(db_->DeleteRange(WriteOptions(), a, b));
           truth.erase(truth.lower_bound(a), truth.lower_bound(b));
         } else if (what < 42 && random.OneIn(3)) {
           Flush();

@@ -174,8 +174,7 @@ TEST_F(OptionsTest, PoliciesOfThePrograms) {
     OpenNew();
     WriteFile({"key"});
     NewFamily("other");
-    ASSERT_OK(
-        db_->SetOptions({{"write_buffer_size", std::to_string(1 << 20)}}));
+    ASSERT_OK(db_->SetOptions({{"write_buffer_size", "1048576"}}));
     EXPECT_TRUE(Has("key"));
     // A program that loads the file gets the other options.
     EXPECT_EQ(nullptr, PolicyOf(OptionsOnDisk()));

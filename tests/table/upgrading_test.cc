@@ -300,8 +300,7 @@ TEST_F(ReplaceFiltersTest, FilesWithoutAFilter) {
   SetTable("filter_policy=nullptr");
   FillAndChangePolicy();
   // A file of range deletions alone has no key for a filter.
-  ASSERT_OK(db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(),
-                             std::string(1, '\0'), std::string(2, '\0')));
+  ASSERT_OK(db_->DeleteRange(WriteOptions(), Slice("\0", 1), Slice("\0\0", 2)));
   Flush();
   EXPECT_EQ(NumFiles() - 1, Rewritten());
   EXPECT_EQ(1u, Count(Outcome::kUnfiltered));

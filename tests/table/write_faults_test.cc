@@ -106,11 +106,8 @@ class WriteFaultsTest : public AskedDBTest {
     env_ = std::make_unique<CompositeEnvWrapper>(
         Env::Default(), file_system_, std::make_shared<ShortSleeps>());
     options_.env = env_.get();
-    UseFilters(filters.before);
+    SetPolicy(filters.before, "block_size=512");
     ASSERT_OK(TryOpen());
-  }
-  void UseFilters(const std::string& policy) {
-    SetPolicy(policy, "block_size=512");
   }
   void WriteSome(Random* rnd) {
     const std::string value =
@@ -244,10 +241,10 @@ TEST_F(WriteFaultsTest, Refresh) {
       TroubleAtEachPoint(
           trouble, "refresh",
           [&] {
-            UseFilters(filters_.before);
+            SetPolicy(filters_.before, "block_size=512");
             Open();
             Compact();
-            UseFilters(filters_.after);
+            SetPolicy(filters_.after, "block_size=512");
             Open();
           },
           [&] {

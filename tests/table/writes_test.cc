@@ -237,14 +237,12 @@ class TwinTransaction {
   }
   void CompareGets(const Keys& keys) const {
     for (const std::string& key : keys) {
-      const auto found = [&](Transaction* transaction) {
+      const auto found = [&](TwinDB::Twin twin) {
+        Transaction* const t = (*this)[twin];
         std::string value;
-        return transaction->Get(At(transaction), key, &value).ToString() +
-               value;
+        return t->Get(At(t), key, &value).ToString() + value;
       };
-      ASSERT_EQ(found((*this)[TwinDB::kPlain]),
-                found((*this)[TwinDB::kProtean]))
-          << Hex(key);
+      ASSERT_EQ(found(TwinDB::kPlain), found(TwinDB::kProtean)) << Hex(key);
     }
   }
 

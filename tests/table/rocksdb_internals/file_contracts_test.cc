@@ -116,8 +116,7 @@ TEST_F(ContractTest, AVersionStaysAsItWas) {
   AddFile(db_.get(), 0, {"a", "b"});
   Put("b", "newer");
   Delete("c");
-  ASSERT_OK(
-      db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(), "x", "z"));
+  ASSERT_OK(db_->DeleteRange(WriteOptions(), "x", "z"));
   ColumnFamilyVersion version(db_.get(), db_->DefaultColumnFamily());
   const ReadOptions read_options;
   Arena arena;
