@@ -20,7 +20,7 @@ namespace {
 class IteratorsTest : public FeatureTest {};
 PROTEAN_FEATURE_TEST(IteratorsTest);
 
-// ---- Options ----
+// ---- Options and column families ----
 
 TEST_P(IteratorsTest, Properties) {
   const auto dbs = NewTree();
@@ -69,8 +69,7 @@ TEST_P(IteratorsTest, Properties) {
 // differential_test.
 TEST_P(IteratorsTest, OtherReadOptions) {
   const auto dbs = NewTree();
-  // RocksDB's tailing iterators know no range deletions, and only bounds that
-  // stay.
+  // RocksDB's tailing iterators know no range deletions, and no new bounds.
   ReadOptions tailing;
   tailing.tailing = true;
   ExpectFilteredSeeks([&] {
@@ -126,8 +125,6 @@ TEST_P(IteratorsTest, OtherReadOptions) {
     EXPECT_TRUE(gave_up);
   }
 }
-
-// ---- Several column families ----
 
 // The columns of a key come from several column families, some of which have
 // other filters, or none. They are read all at once, and one by one.
@@ -230,7 +227,7 @@ TEST_P(IteratorsTest, OverColumnFamilies) {
   }
 }
 
-// ---- Open seeks over many sorted runs ----
+// ---- Open seeks over many sorted runs, and their memory ----
 
 class OpenSeeksTest : public OwnDBTest {
  protected:
@@ -342,8 +339,6 @@ TEST_F(OpenSeeksTest, FiltersThatAreSlowAreAskedForReadsFromDisk) {
   filtered(100);
   EXPECT_GT(filtered(1000), 2);
 }
-
-// ---- Memory ----
 
 // The bytes that the process has allocated; 0 if the C library does not tell.
 size_t AllocatedBytes() {

@@ -19,8 +19,7 @@ class ReadsTest : public NumberedDBTest {
     SetPolicy("surf:0:16");
   }
 
-  // Every third key goes to the last level, to the level before it, and to
-  // level 0.
+  // Each third key goes to the last level, the level before it, and level 0.
   void FillLevels() {
     OpenNew();
     for (const auto& [level, first] : {std::pair{3, 1}, {2, 2}, {0, 3}}) {
@@ -187,7 +186,7 @@ TEST_F(ReadsTest, RunsAreReadWhenTheSearchGetsThere) {
   ASSERT_EQ(BigEndian(3000059), it->key().ToString());
 }
 
-// ---- Backwards ----
+// ---- Backwards, and with other keys and filters ----
 
 TEST_F(ReadsTest, EmptySeeksBackwardsUseNoBlock) {
   FillLevels();
@@ -216,8 +215,6 @@ TEST_F(ReadsTest, EmptySeeksBackwardsUseNoBlock) {
   EXPECT_LE(BlocksUsed(), kKeys + kKeys / 10);
 }
 
-// ---- Timestamps ----
-
 TEST_F(ReadsTest, EmptySeeksWithTimestamps) {
   options_.comparator = BytewiseComparatorWithU64Ts();
   Open();
@@ -235,8 +232,6 @@ TEST_F(ReadsTest, EmptySeeksWithTimestamps) {
   }
   EXPECT_EQ(0u, BlocksUsed());
 }
-
-// ---- Filters of RocksDB's own ----
 
 // The old filters keep filtering Gets until compaction makes range filters.
 TEST_F(ReadsTest, FiltersOfRocksDB) {
@@ -263,8 +258,6 @@ TEST_F(ReadsTest, FiltersOfRocksDB) {
                       get_perf_context()->index_block_read_count);
   }
 }
-
-// ---- Other orders of keys ----
 
 // Range filters need the bytewise order, but Get does not.
 TEST_F(ReadsTest, GetsInReverseOrder) {
@@ -314,8 +307,7 @@ TEST_F(ReadsTest, OpeningLooksUpNoMore) {
   }
 }
 
-// Table readers charged to the block cache cost the same if a file's filter is
-// RocksDB's own.
+// Readers that are charged cost the same if a file's filter is RocksDB's own.
 TEST_F(ReadsTest, OpenFilesAreChargedOnce) {
   SetTable("filter_policy=bloomfilter:14", "BlockBasedTable");
   FillLevels();

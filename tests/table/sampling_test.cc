@@ -26,8 +26,7 @@ class SampledSurf : public SurfFilterPolicy {
   const std::shared_ptr<SampleStore> store_;
 };
 
-// A DB with the keys 1000, 2000, ..., big endian, in one sorted run of many
-// files.
+// A DB with the keys 1000, 2000, ..., in one sorted run of many files.
 class SamplingTest : public NumberedDBTest {
  protected:
   static constexpr uint64_t kKeys = 2000;
@@ -245,8 +244,7 @@ TEST_F(SamplingTest, NothingIsKnownWithoutReading) {
   it->Seek(lo);
   EXPECT_TRUE(it->status().IsIncomplete());
   std::string value;
-  // This key is as long as the stored ones, and the same up to where the trie
-  // ends.
+  // This key is as long as the stored ones, and the same as far as the trie.
   EXPECT_TRUE(db_->Get(options, Gap(1), &value).IsIncomplete());
   EXPECT_EQ(0u, queue()->recorded());
 }
@@ -279,8 +277,7 @@ class OpenSeekSamplingTest : public SamplingTest {
 TEST_F(OpenSeekSamplingTest, UpToWhereTheSearchEnds) {
   const std::string target = Gap(99);
   const std::string to_next = QueryLine({target, Key(100), true});
-  // The run that has the next key is not sampled; the others were asked in
-  // vain.
+  // The run of the next key is not sampled; the others were asked in vain.
   EXPECT_EQ(Keys(kRuns - 1, to_next), SampledBy([&](Iterator* it) {
               it->Seek(target);
               EXPECT_EQ(Key(100), it->key());
@@ -374,8 +371,7 @@ class StockFilesSamplingTest : public SamplingTest,
     }
   }
 
-  // One sorted run of many files, and two of one, each with a third of the
-  // keys.
+  // A sorted run of many files, and two of one, each of a third of the keys.
   void FillRuns() {
     OpenNew();
     for (uint64_t run = 0; run < 3; run++) {
@@ -596,8 +592,7 @@ TEST_F(SamplingTest, SamplesAreInTheEnvOfTheDB) {
   options_.env = env_;
 }
 
-// What column families have left behind, when they are dropped, is saved long
-// before the DB is closed.
+// What dropped column families leave is saved long before the DB is closed.
 TEST_F(SamplingTest, ColumnFamiliesThatGo) {
   constexpr int kFamilies = DBSession::kMaxIdleQueues + 8;
   SetPolicy(1, file_);

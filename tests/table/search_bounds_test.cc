@@ -62,8 +62,7 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
        {"surf:0:4", "surf:0:0", "surf:0:0:8", "proteus:12", "proteus:6",
         "prefixbloom:12", "levels:surf:0:4,proteus:10", "nullptr"}) {
     SCOPED_TRACE(policy);
-    // The iterator seeks again when it has skipped this number of versions of a
-    // key.
+    // The iterator seeks again behind so many versions of a key.
     options_.max_sequential_skip_in_iterations =
         (options_.max_sequential_skip_in_iterations + 1) % 4;
     OpenWith(policy);
@@ -191,8 +190,7 @@ TEST_F(SearchBoundsTest, StepsAreNotSearches) {
                : iterators.back()->SeekForPrev("k10999");
     ClearSearchBounds();
   }
-  // All iterators are stepped under bounds of others, in turns, and by another
-  // thread.
+  // All are stepped under bounds of others, in turns, by another thread.
   std::thread([&] {
     for (bool goes_on = true; goes_on;) {
       goes_on = false;
@@ -280,8 +278,7 @@ TEST_F(SearchBoundsTest, FilesAboveAreNotAllLookedAt) {
   EXPECT_LE(Closed().negatives - before.negatives, 2u);
 }
 
-// Seeks under the thread's bounds count as closed seeks, and they teach the
-// filters.
+// Seeks under the thread's bounds count as closed seeks, and teach filters.
 TEST_F(SearchBoundsTest, AreClosedSeeks) {
   OpenWith("{id=protean.Proteus;bits_per_key=12;sample_every=1}");
   for (int i = 0; i < 1000; i++) Put(BigEndian(random_.Next()));
@@ -301,8 +298,7 @@ TEST_F(SearchBoundsTest, AreClosedSeeks) {
   EXPECT_EQ(100, statistics.samples.sampled);
 }
 
-// Tailing iterators forget a file in which a search has ended, and do not come
-// back to it.
+// Tailing iterators never come back to a file in which a search has ended.
 TEST_F(SearchBoundsTest, TailingIteratorsTakeNoNotice) {
   OpenWith("surf:0:8");
   for (const char* key : {"a", "c", "e"}) {

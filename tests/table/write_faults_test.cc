@@ -365,7 +365,7 @@ TEST_F(WriteFaultsTest, Random) {
   });
 }
 
-// ---- Scarce memory ----
+// ---- Scarce memory, and clocks ----
 
 constexpr char kStock[] = "filter_policy=bloomfilter:10";
 constexpr char kLevels[] = "filter_policy=levels:bloomfilter:10,proteus:12";
@@ -418,8 +418,6 @@ class ScarcityTest : public AskedDBTest {
 };
 
 constexpr char kInCache[] = ";cache_index_and_filter_blocks=true";
-
-// ---- Caches that may not grow ----
 
 // Cache sizes range from one that holds nothing to one that holds everything.
 TEST_F(ScarcityTest, StrictCaches) {
@@ -489,8 +487,6 @@ TEST_F(ScarcityTest, FiltersThatDoNotFit) {
   }
 }
 
-// ---- Memory that cannot be charged ----
-
 TEST_F(ScarcityTest, MemoryOfBuildersThatCannotBeCharged) {
   for (const std::string table : kTables) {
     SCOPED_TRACE(table);
@@ -512,8 +508,6 @@ TEST_F(ScarcityTest, MemoryOfBuildersThatCannotBeCharged) {
               log_->Lines({"Protean: the block cache has no room"}).size());
   }
 }
-
-// ---- Clocks ----
 
 // A clock that tells another day at each call, over a range of 40 years.
 class JumpingClock : public SystemClockWrapper {

@@ -22,7 +22,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// ---- Readers ----
+// ---- Files, versions and handles ----
 
 // The factory's readers are BlockBasedTables, and unless the filter is
 // partitioned, their filter readers are FullFilterBlockReaders: BlockBasedFile
@@ -80,8 +80,6 @@ TEST_F(ContractTest, ReadersKnowTheirDBAndColumnFamily) {
   }
 }
 
-// ---- Iterators ----
-
 // BlockBasedTable::NewIterator makes a BlockBasedTableIterator for every file
 // without embedded blobs. If it made an iterator of another class, all would
 // work, but slower.
@@ -108,8 +106,6 @@ TEST_F(ContractTest, FileIteratorKnowsItsClass) {
   EXPECT_LE(2, shown);
 }
 
-// ---- Versions ----
-
 // Whatever is flushed or compacted meanwhile.
 TEST_F(ContractTest, AVersionStaysAsItWas) {
   Open();
@@ -135,8 +131,6 @@ TEST_F(ContractTest, AVersionStaysAsItWas) {
   EXPECT_EQ(1u, version.RangeDeletions());
   EXPECT_FALSE(version.MayHoldUncommitted());
 }
-
-// ---- Files that are opened apart from their DB ----
 
 // SstFileReader hands what it has opened to the table factory, and goes on
 // without a table. Neither the DB's block cache nor its statistics notice.
@@ -175,8 +169,6 @@ TEST_F(ContractTest, AFileIsReadApartFromItsDB) {
   EXPECT_TRUE(s.IsNotFound() || s.IsPathNotFound()) << s.ToString();
 }
 
-// ---- Handles of the C API ----
-
 // The handle of the DB inside a TransactionDB is a struct like all others. (All
 // others: tests/shared/c_program.c.)
 TEST(CHandlesTest, TransactionDatabases) {
@@ -202,7 +194,7 @@ TEST(CHandlesTest, TransactionDatabases) {
   rocksdb_options_destroy(options);
 }
 
-// ---- Questions ----
+// ---- Questions to filters ----
 
 // Its builders and readers note what they are asked.
 class RecordingPolicy : public FilterPolicy {

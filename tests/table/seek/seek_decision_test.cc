@@ -241,7 +241,7 @@ TEST(SeekDecisionTest, ProbesMoveOnToTheirStops) {
   }
 }
 
-// ---- Bounds ----
+// ---- Bounds and outcomes ----
 
 TEST(SeekBoundsTest, TheThreadsBoundsFillTheGaps) {
   const Slice own("d");
@@ -262,8 +262,6 @@ TEST(SeekBoundsTest, TheThreadsBoundsFillTheGaps) {
   EXPECT_EQ(nullptr, bounds.upper);
   EXPECT_EQ(nullptr, bounds.lower);
 }
-
-// ---- Outcomes ----
 
 FileDescription DescribeFile() {
   FileDescription description;
