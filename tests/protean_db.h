@@ -254,6 +254,12 @@ class OwnDB {
   void SetPolicy(const std::string& policy, const std::string& more = "") {
     SetTable("filter_policy=" + policy + ";" + more);
   }
+  // A policy that the test has made.
+  void UsePolicy(std::shared_ptr<const FilterPolicy> policy,
+                 BlockBasedTableOptions table = {}) {
+    table.filter_policy = std::move(policy);
+    options_.table_factory = NewProteanTableFactory(table);
+  }
 
   // Closes the DB if it is open.
   Status TryOpen();

@@ -9,8 +9,6 @@
 #include "db/pinned_iterators_manager.h"
 #include "rocksdb/attribute_groups.h"
 #include "rocksdb/sst_file_reader.h"
-#include "table/protean_table_factory.h"
-#include "table/protean_table_reader.h"
 #include "table/rocksdb_internals/versions.h"
 #include "tests/table/feature_fixture.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
@@ -22,7 +20,7 @@ namespace {
 class IteratorsTest : public FeatureTest {};
 PROTEAN_FEATURE_TEST(IteratorsTest);
 
-// ---- Options ----
+// ---- Options and column families ----
 
 TEST_P(IteratorsTest, Properties) {
   const auto dbs = NewTree();
@@ -71,8 +69,7 @@ TEST_P(IteratorsTest, Properties) {
 // differential_test.
 TEST_P(IteratorsTest, OtherReadOptions) {
   const auto dbs = NewTree();
-  // RocksDB's tailing iterators know no range deletions, and only bounds that
-  // stay.
+  // RocksDB's tailing iterators know no range deletions, and no new bounds.
   ReadOptions tailing;
   tailing.tailing = true;
   ExpectFilteredSeeks([&] {
@@ -129,84 +126,60 @@ TEST_P(IteratorsTest, OtherReadOptions) {
   }
 }
 
-// ---- Several column families ----
-
 // The columns of a key come from several column families, some of which have
-// other filters, or none.
-class CrossFamilyTest : public IteratorsTest {
- protected:
-  void SetUp() override {
-    dbs_ = NewTwins();
-    dbs_->Open();
-    for (const char* name : {"second", "third"}) {
-      dbs_->Each([&](TwinDB::Twin twin) {
-        ColumnFamilyOptions options(dbs_->options(twin));
-        if (twin == TwinDB::kProtean) {
-          options.table_factory =
-              name == std::string("second")
-                  ? NewTable("ProteanTable", "filter_policy=surf:4:4")
-                  : NewTable("BlockBasedTable", "filter_policy=bloomfilter:9");
-        }
-        ColumnFamilyHandle* handle = nullptr;
-        const Status s =
-            dbs_->db(twin)->CreateColumnFamily(options, name, &handle);
-        families_[twin].push_back(handle);
-        return s;
+// other filters, or none. They are read all at once, and one by one.
+TEST_P(IteratorsTest, OverColumnFamilies) {
+  const auto dbs = NewTwins();
+  dbs->Open();
+  std::array<std::vector<ColumnFamilyHandle*>, 2> families;
+  for (const std::string name : {"second", "third"}) {
+    dbs->Each([&](TwinDB::Twin twin) {
+      ColumnFamilyOptions options(dbs->options(twin));
+      if (twin == TwinDB::kProtean) {
+        options.table_factory =
+            name == "second"
+                ? NewTable("ProteanTable", "filter_policy=surf:4:4")
+                : NewTable("BlockBasedTable", "filter_policy=bloomfilter:9");
+      }
+      return dbs->db(twin)->CreateColumnFamily(options, name,
+                                               &families[twin].emplace_back());
+    });
+  }
+  for (TwinDB::Twin twin : TwinDB::kTwins) {
+    families[twin].push_back(dbs->db(twin)->DefaultColumnFamily());
+  }
+  Random rnd(31);
+  for (int round = 0; round < 3; round++) {
+    for (const std::string& key : keys_) {
+      const size_t family = rnd.Uniform(3);
+      const bool wide = rnd.OneIn(2);
+      const bool gone = rnd.OneIn(6);
+      const std::string value = "round " + std::to_string(round);
+      dbs->Each([&](TwinDB::Twin twin) {
+        DB* db = dbs->db(twin);
+        ColumnFamilyHandle* handle = families[twin][family];
+        if (gone) return db->Delete(WriteOptions(), handle, key);
+        if (!wide) return db->Put(WriteOptions(), handle, key, value);
+        return db->PutEntity(
+            WriteOptions(), handle, key,
+            WideColumns{{"a", value}, {"in " + std::to_string(family), "b"}});
       });
     }
-    for (TwinDB::Twin twin : TwinDB::kTwins) {
-      families_[twin].push_back(dbs_->db(twin)->DefaultColumnFamily());
-    }
-    Random rnd(31);
-    for (int round = 0; round < 3; round++) {
-      for (const std::string& key : keys_) {
-        const size_t family = rnd.Uniform(3);
-        const bool wide = rnd.OneIn(2);
-        const bool gone = rnd.OneIn(6);
-        const std::string value = "round " + std::to_string(round);
-        dbs_->Each([&](TwinDB::Twin twin) {
-          DB* db = dbs_->db(twin);
-          ColumnFamilyHandle* handle = families_[twin][family];
-          if (gone) return db->Delete(WriteOptions(), handle, key);
-          if (!wide) return db->Put(WriteOptions(), handle, key, value);
-          return db->PutEntity(
-              WriteOptions(), handle, key,
-              WideColumns{{"a", value}, {"in " + std::to_string(family), "b"}});
-        });
-      }
-      if (round == 2) break;
-      dbs_->Each([&](TwinDB::Twin twin) {
-        return dbs_->db(twin)->Flush(FlushOptions(), families_[twin]);
-      });
-    }
+    if (round == 2) break;
+    dbs->Each([&](TwinDB::Twin twin) {
+      return dbs->db(twin)->Flush(FlushOptions(), families[twin]);
+    });
   }
 
-  void TearDown() override {
-    for (TwinDB::Twin twin : TwinDB::kTwins) {
-      for (ColumnFamilyHandle* handle : families_[twin]) {
-        if (handle == dbs_->db(twin)->DefaultColumnFamily()) continue;
-        EXPECT_OK(dbs_->db(twin)->DestroyColumnFamilyHandle(handle));
-      }
-    }
-  }
-
-  std::unique_ptr<TwinDB> dbs_;
-  std::array<std::vector<ColumnFamilyHandle*>, 2> families_;
-};
-
-PROTEAN_FEATURE_TEST(CrossFamilyTest);
-
-// Over all families at once, and one by one.
-TEST_P(CrossFamilyTest, IteratorsOfEveryKind) {
   const auto scan = [&](const std::string& lo, const std::string& hi,
                         bool backwards) {
-    return dbs_->Same([&](TwinDB::Twin twin) {
+    return dbs->Same([&](TwinDB::Twin twin) {
       const Slice lower(lo);
       const Slice upper(hi);
       ReadOptions options;
       options.iterate_lower_bound = &lower;
       options.iterate_upper_bound = &upper;
-      DB* const db = dbs_->db(twin);
+      DB* const db = dbs->db(twin);
       std::string described;
       const auto walk = [&](auto* it, const auto& describe) {
         backwards ? it->SeekForPrev(hi) : it->Seek(lo);
@@ -215,13 +188,13 @@ TEST_P(CrossFamilyTest, IteratorsOfEveryKind) {
         }
         described += it->status().ToString();
       };
-      const auto together = db->NewCoalescingIterator(options, families_[twin]);
+      const auto together = db->NewCoalescingIterator(options, families[twin]);
       walk(together.get(), [&] {
         return together->value().ToString() +
                DescribeColumns(together->columns());
       });
       const auto groups =
-          db->NewAttributeGroupIterator(options, families_[twin]);
+          db->NewAttributeGroupIterator(options, families[twin]);
       walk(groups.get(), [&] {
         std::string columns;
         for (const auto& group : groups->attribute_groups()) {
@@ -231,7 +204,7 @@ TEST_P(CrossFamilyTest, IteratorsOfEveryKind) {
         return columns;
       });
       std::vector<Iterator*> iterators;
-      EXPECT_OK(db->NewIterators(options, families_[twin], &iterators));
+      EXPECT_OK(db->NewIterators(options, families[twin], &iterators));
       for (Iterator* raw : iterators) {
         const std::unique_ptr<Iterator> it(raw);
         walk(raw, [&] { return raw->value().ToString() + " "; });
@@ -246,9 +219,15 @@ TEST_P(CrossFamilyTest, IteratorsOfEveryKind) {
     }
   });
   EXPECT_LT(1000u, scan("", "\xff", /*backwards=*/false).size());
+  for (TwinDB::Twin twin : TwinDB::kTwins) {
+    for (ColumnFamilyHandle* handle : families[twin]) {
+      if (handle == dbs->db(twin)->DefaultColumnFamily()) continue;
+      EXPECT_OK(dbs->db(twin)->DestroyColumnFamilyHandle(handle));
+    }
+  }
 }
 
-// ---- Open seeks over many sorted runs ----
+// ---- Open seeks over many sorted runs, and their memory ----
 
 class OpenSeeksTest : public OwnDBTest {
  protected:
@@ -361,12 +340,6 @@ TEST_F(OpenSeeksTest, FiltersThatAreSlowAreAskedForReadsFromDisk) {
   EXPECT_GT(filtered(1000), 2);
 }
 
-// ---- Memory ----
-
-// An arena grows by 4 KB. With few files, that hides what an iterator takes.
-constexpr uint64_t kFiles = 40;
-constexpr uint64_t kKeysPerFile = 1000;
-
 // The bytes that the process has allocated; 0 if the C library does not tell.
 size_t AllocatedBytes() {
 #if defined(__GLIBC__) && __GLIBC_PREREQ(2, 33)
@@ -376,11 +349,16 @@ size_t AllocatedBytes() {
 #endif
 }
 
-class IteratorMemoryTest : public NumberedDBTest {
- protected:
+using IteratorMemoryTest = NumberedDBTest;
+
+TEST_F(IteratorMemoryTest, IsLittleMoreThanStocks) {
+  // An arena grows by 4 KB. With few files, that hides what an iterator takes.
+  constexpr uint64_t kFiles = 40;
+  constexpr uint64_t kKeysPerFile = 1000;
   // The bytes of an iterator that has read all files, and has sought.
-  size_t BytesWith(const std::string& id, const std::string& table) {
-    SetTable(table, id);
+  const auto bytes_with = [&](const std::string& id,
+                              const std::string& policy) {
+    SetTable("filter_policy=" + policy, id);
     OpenNew();
     for (uint64_t file = 0; file < kFiles; file++) {
       WriteNumbers(file, kFiles * kKeysPerFile - 1, /*step=*/kFiles);
@@ -397,15 +375,11 @@ class IteratorMemoryTest : public NumberedDBTest {
       least = std::min(least, AllocatedBytes() - before);
     }
     return least;
-  }
-};
-
-TEST_F(IteratorMemoryTest, IsLittleMoreThanStocks) {
-  const size_t stock =
-      BytesWith("BlockBasedTable", "filter_policy=bloomfilter:12");
+  };
+  const size_t stock = bytes_with("BlockBasedTable", "bloomfilter:12");
   if (stock == 0) GTEST_SKIP() << "malloc does not tell";
   for (const std::string policy : {"proteus:12", "surf:0:8"}) {
-    const size_t bytes = BytesWith("ProteanTable", "filter_policy=" + policy);
+    const size_t bytes = bytes_with("ProteanTable", policy);
     EXPECT_LE(static_cast<double>(bytes), 1.3 * static_cast<double>(stock))
         << policy;
   }

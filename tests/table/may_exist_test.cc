@@ -11,8 +11,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-namespace {
-
 class MayExistTest : public NumberedDBTest {
  protected:
   MayExistTest() { SetPolicy("surf:0:12"); }
@@ -60,8 +58,6 @@ class MayExistTest : public NumberedDBTest {
            counters.index_block_read_count;
   }
 };
-
-}  // namespace
 
 TEST_F(MayExistTest, WhatIsThereIsNeverDeniedAndNothingIsRead) {
   constexpr uint64_t kNum = 2000;
@@ -132,8 +128,7 @@ TEST_F(MayExistTest, DeletionsAndSnapshots) {
   ReadOptions then;
   then.snapshot = before;
   Delete(Key(101));
-  ASSERT_OK(db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(),
-                             Key(200), Key(300)));
+  ASSERT_OK(db_->DeleteRange(WriteOptions(), Key(200), Key(300)));
   Put(Key(250));
   Put(Key(5000));
   for (const bool flushed : {false, true}) {
@@ -253,8 +248,7 @@ TEST_F(MayExistTest, RandomOperations) {
           Delete(a);
           truth.erase(a);
         } else if (what < 41 && a < b) {
-          ASSERT_OK(db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(),
-                                     a, b));
+          ASSERT_OK(db_->DeleteRange(WriteOptions(), a, b));
           truth.erase(truth.lower_bound(a), truth.lower_bound(b));
         } else if (what < 42 && random.OneIn(3)) {
           Flush();

@@ -235,12 +235,10 @@ TEST_F(MutableOptionsTest, UnderLoad) {
 // A line in the log tells what leaves a part of the work undone, once. With
 // ProteanTable, and filters on all levels, there is nothing to say.
 TEST_F(MutableOptionsTest, HalfOnIsSaid) {
-  BlockBasedTableOptions table;
-  table.filter_policy = NewProteusFilterPolicy();
   for (const auto& [half_on, for_hits] :
        {std::pair(true, false), {false, false}, {false, true}}) {
-    options_.table_factory.reset(NewBlockBasedTableFactory(table));
-    if (!half_on) options_.table_factory = NewProteanTableFactory(table);
+    SetTable("filter_policy=proteus",
+             half_on ? "BlockBasedTable" : "ProteanTable");
     options_.optimize_filters_for_hits = for_hits;
     Close();
     log_->Clear();
@@ -269,12 +267,8 @@ TEST_F(MutableOptionsTest, TextLeadsBackToTheBlockBasedTable) {
 
 // ---- A filter policy for each level ----
 
-class LevelsPolicyTest : public OwnDBTest {
+class LevelsPolicyTest : public MutableOptionsTest {
  protected:
-  LevelsPolicyTest() : OwnDBTest(Options()) {
-    options_.disable_auto_compactions = true;
-  }
-
   Status Set(const std::string& policy) {
     return AddOptions(ProteanTableText(policy), &options_);
   }
@@ -380,9 +374,7 @@ TEST_F(LevelsPolicyTest, PoliciesShareTheirSamples) {
       PoliciesWith("{id=protean.Levels;policies={proteus:10,bloomfilter:10,"
                    "{id=protean.Proteus;bits_per_key=14;sample_every=1}}}"));
   SeekInGaps();
-  const auto queue = ProteanPolicyOf(options_)->Samples()->Queue(
-      kDefaultColumnFamilyName, Env::Default(), nullptr);
-  EXPECT_GT(queue->size(), kKeys / 100u);  // of the first policy
+  EXPECT_GT(Queue()->size(), kKeys / 100u);  // of the first policy
   CompactTo(2);
   std::map<std::string, FilterProperties> files;
   ASSERT_OK(GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
@@ -439,15 +431,9 @@ TEST_F(LevelsPolicyTest, BracesAroundTheList) {
 
 // RocksDB's own table factory knows one policy only.
 TEST_F(LevelsPolicyTest, InRocksDBsOwnTable) {
-  const auto stock = [](const std::string& policy) {
-    BlockBasedTableOptions table;
-    EXPECT_OK(FilterPolicy::CreateFromString(ConfigOptions(), policy,
-                                             &table.filter_policy));
-    return std::shared_ptr<TableFactory>(NewBlockBasedTableFactory(table));
-  };
-  options_.table_factory = stock("levels:bloomfilter:10,proteus:12");
+  SetTable("filter_policy=levels:bloomfilter:10,proteus:12", "BlockBasedTable");
   ExpectRefused(TryOpen(), {"ProteanTable"});
-  options_.table_factory = stock("levels:surf:0:8,proteus:12");
+  SetTable("filter_policy=levels:surf:0:8,proteus:12", "BlockBasedTable");
   Open();
   FillLevels();
   ExpectFilteredGets();

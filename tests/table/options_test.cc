@@ -32,11 +32,6 @@ class OptionsTest : public OwnDBTest {
     const ColumnFamilyOptions options = Parsed("filter_policy=" + policy);
     return OptionOf(PolicyOf(options), name);
   }
-  void UsePolicy(std::shared_ptr<const FilterPolicy> policy) {
-    BlockBasedTableOptions table;
-    table.filter_policy = std::move(policy);
-    options_.table_factory = NewProteanTableFactory(table);
-  }
   // Opens the DB, writes a file if that succeeds, and closes it.
   Status Use() {
     const Status s = TryOpen();
@@ -156,6 +151,13 @@ class PolicyOfProgram : public FilterPolicy {
   FilterBitsReader* GetFilterBitsReader(const Slice&) const override {
     return nullptr;
   }
+  Status ValidateOptions(const DBOptions&,
+                         const ColumnFamilyOptions&) const override {
+    validations++;
+    return Status::OK();
+  }
+
+  mutable int validations = 0;
 
  private:
   const char* const name_;
@@ -172,8 +174,7 @@ TEST_F(OptionsTest, PoliciesOfThePrograms) {
     OpenNew();
     WriteFile({"key"});
     NewFamily("other");
-    ASSERT_OK(
-        db_->SetOptions({{"write_buffer_size", std::to_string(1 << 20)}}));
+    ASSERT_OK(db_->SetOptions({{"write_buffer_size", "1048576"}}));
     EXPECT_TRUE(Has("key"));
     // A program that loads the file gets the other options.
     EXPECT_EQ(nullptr, PolicyOf(OptionsOnDisk()));
@@ -186,17 +187,7 @@ TEST_F(OptionsTest, PoliciesOfThePrograms) {
 }
 
 TEST_F(OptionsTest, PoliciesAreValidatedOnce) {
-  class Counting : public PolicyOfProgram {
-   public:
-    Counting() : PolicyOfProgram("Counting") {}
-    Status ValidateOptions(const DBOptions&,
-                           const ColumnFamilyOptions&) const override {
-      validations++;
-      return Status::OK();
-    }
-    mutable int validations = 0;
-  };
-  const auto policy = std::make_shared<Counting>();
+  const auto policy = std::make_shared<PolicyOfProgram>("Counting");
   UsePolicy(policy);
   ASSERT_OK(options_.table_factory->ValidateOptions(options_, options_));
   EXPECT_EQ(1, policy->validations);
@@ -286,22 +277,16 @@ TEST_F(OptionsTest, CloneKeepsItsOwnOptions) {
 
 // ---- Proteus, 1PBF and 2PBF ----
 
-struct Names {
-  const char* short_name;
-  DesignSpace space;
-};
-
-void PrintTo(const Names& names, std::ostream* out) {
-  *out << names.short_name;
-}
+// The short name of a policy, and its designs.
+using Names = std::pair<const char*, DesignSpace>;
 
 class ProteusOptionsTest : public OptionsTest,
                            public testing::WithParamInterface<Names> {
  protected:
   std::string Id() const {
-    return ProteusFilterPolicy::ClassName(GetParam().space);
+    return ProteusFilterPolicy::ClassName(GetParam().second);
   }
-  std::string ShortName() const { return GetParam().short_name; }
+  std::string ShortName() const { return GetParam().first; }
   std::string Object(const std::string& options) const {
     return "{id=" + Id() + ";" + options + "}";
   }
@@ -321,7 +306,7 @@ class ProteusOptionsTest : public OptionsTest,
                             const Keys& words) {
     BlockBasedTableOptions table;
     table.filter_policy =
-        std::make_shared<ProteusFilterPolicy>(GetParam().space, options);
+        std::make_shared<ProteusFilterPolicy>(GetParam().second, options);
     options_.table_factory = NewProteanTableFactory(table);
     ExpectRefused(Use(), words);
     options_.table_factory.reset(NewBlockBasedTableFactory(table));
@@ -336,7 +321,7 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(Names{"proteus", DesignSpace::kProteus},
                     Names{"prefixbloom", DesignSpace::kOnePrefixFilter},
                     Names{"prefixbloom2", DesignSpace::kTwoPrefixFilters}),
-    [](const auto& test) { return std::string(test.param.short_name); });
+    [](const auto& test) { return std::string(test.param.first); });
 
 TEST_P(ProteusOptionsTest, ShortForm) {
   EXPECT_EQ(14, BitsIn(ShortName() + ":14"));

@@ -176,7 +176,7 @@ class PartitionReadOptionsTest : public NumberedDBTest {
 
 }  // namespace
 
-// ---- Time ----
+// ---- Time, and rate limits ----
 
 // The file system notices that, or returns the part all the same.
 TEST_F(PartitionReadOptionsTest, ADeadlineThatPassesInAPart) {
@@ -269,8 +269,6 @@ TEST_F(PartitionReadOptionsTest, PartsThatTakeLongerThanTheirTimeout) {
     ExpectAllAnswered(ReadAll(options));
   }
 }
-
-// ---- Rate limits ----
 
 TEST_F(PartitionReadOptionsTest, PartsAreChargedToTheRateLimiter) {
   for (const char* table : kTables) {

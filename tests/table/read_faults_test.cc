@@ -18,22 +18,15 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A kind of filters; and stock RocksDB, which shows which errors are expected.
-struct Filters {
-  const char* name;
-  const char* table;
-};
-
-constexpr Filters kStock = {"stock",
-                            "id=BlockBasedTable;filter_policy="
-                            "bloomfilter:10"};
-constexpr Filters kFilters[] = {
-    {"SuRF", "id=ProteanTable;filter_policy=surf:0:4"},
-    {"Proteus",
-     "id=ProteanTable;filter_policy={id=protean.Proteus;bits_per_key=12;"
-     "sample_every=1}"},
-    {"levels",
-     "id=ProteanTable;filter_policy=levels:bloomfilter:10,proteus:12"}};
+// Stock RocksDB shows which errors are expected.
+constexpr char kStock[] = "id=BlockBasedTable;filter_policy=bloomfilter:10";
+constexpr char kLevels[] =
+    "id=ProteanTable;filter_policy=levels:bloomfilter:10,proteus:12";
+constexpr const char* kFilters[] = {
+    "id=ProteanTable;filter_policy=surf:0:4",
+    "id=ProteanTable;filter_policy={id=protean.Proteus;bits_per_key=12;"
+    "sample_every=1}",
+    kLevels};
 
 // Where tables keep their filters and indexes.
 struct Keeping {
@@ -46,8 +39,8 @@ struct Keeping {
 };
 
 constexpr Keeping kKeepings[] = {
-    {"in tables", "block_cache=8K", -1, false, false},
-    {"in the cache",
+    {"in_tables", "block_cache=8K", -1, false, false},
+    {"in_the_cache",
      "block_cache=1K;cache_index_and_filter_blocks=true;"
      "metadata_block_size=64",
      -1, true, true},
@@ -56,24 +49,24 @@ constexpr Keeping kKeepings[] = {
      "pin_l0_filter_and_index_blocks_in_cache=true;"
      "metadata_cache_options={unpartitioned_pinning=kAll}",
      -1, false, true},
-    {"partitioned index",
+    {"partitioned_index",
      "block_cache=1K;cache_index_and_filter_blocks=true;"
      "index_type=kTwoLevelIndexSearch;metadata_block_size=128",
      -1, true, true},
-    {"partitioned filters",
+    {"partitioned_filters",
      "block_cache=1K;cache_index_and_filter_blocks=true;"
      "index_type=kTwoLevelIndexSearch;partition_filters=true;"
      "decouple_partitioned_filters=true;metadata_block_size=64;"
      "pin_top_level_index_and_filter=false",
      -1, true, true},
-    {"pinned parts",
+    {"pinned_parts",
      "block_cache=64K;cache_index_and_filter_blocks=true;"
      "index_type=kTwoLevelIndexSearch;partition_filters=true;"
      "decouple_partitioned_filters=true;metadata_block_size=64;"
      "metadata_cache_options={top_level_index_pinning=kAll;"
      "partition_pinning=kAll}",
      -1, false, true},
-    {"tables opened late", "block_cache=8K", 20, false, false}};
+    {"tables_opened_late", "block_cache=8K", 20, false, false}};
 
 struct FaultCase {
   std::string Name() const {
@@ -113,8 +106,8 @@ class ReadFaultsTest : public KnownDBTest {
   }
   // Two sorted runs of many files, a file in level 0, and a deletion of a range
   // in each.
-  void Fill(const Filters& filters, const Keeping& keeping) {
-    Use(filters.table, keeping);
+  void Fill(const std::string& filters, const Keeping& keeping) {
+    Use(filters, keeping);
     SetNewTable();
     Open();
     Random rnd(77);
@@ -270,16 +263,14 @@ void PrintTo(const Keeping& keeping, std::ostream* out) {
   *out << keeping.name;
 }
 
-}  // namespace
-
 TEST_P(ReadFaultsOfKeepingTest, EveryPartInEveryWay) {
   std::map<std::string, std::string> of_stock;
   ASSERT_NO_FATAL_FAILURE(Fill(kStock, GetParam()));
   RunAllCases([&of_stock](const FaultCase& c, const Outcome& outcome) {
     if (outcome.injected > 0) of_stock[c.Name()] = outcome.Summary();
   });
-  for (const Filters& filters : kFilters) {
-    SCOPED_TRACE(filters.name);
+  for (const std::string filters : kFilters) {
+    SCOPED_TRACE(filters);
     ASSERT_NO_FATAL_FAILURE(Fill(filters, GetParam()));
     RunAllCases([&](const FaultCase& c, const Outcome& outcome) {
       const std::string expected =
@@ -308,7 +299,7 @@ TEST_P(ReadFaultsOfKeepingTest, EveryPartInEveryWay) {
         if (GetParam().in_parts) {
           // A part that could not be read at open may not be needed later.
           EXPECT_GE(outcome.failed_files, outcome.unfiltered_files);
-        } else if (filters.name == std::string("levels")) {
+        } else if (filters == kLevels) {
           // Only Get asks the filter of level 0, which is RocksDB's own.
           EXPECT_GE(outcome.unfiltered_files + 1, outcome.failed_files);
         } else {
@@ -322,12 +313,8 @@ TEST_P(ReadFaultsOfKeepingTest, EveryPartInEveryWay) {
 
 INSTANTIATE_TEST_SUITE_P(Keepings, ReadFaultsOfKeepingTest,
                          ::testing::ValuesIn(kKeepings), [](const auto& test) {
-                           std::string name = test.param.name;
-                           std::replace(name.begin(), name.end(), ' ', '_');
-                           return name;
+                           return std::string(test.param.name);
                          });
-
-namespace {
 
 // Filters of which every query reads a part.
 constexpr Keeping kUncachedParts = {
@@ -412,8 +399,6 @@ class OnePartTest : public ReadFaultsTest {
   std::string part_end_;
 };
 
-}  // namespace
-
 // For as long as one part cannot be read, its keys may be there. The other
 // parts filter, and the log says so once. Without the directory, there is no
 // filter until the file is opened again.
@@ -468,7 +453,7 @@ TEST_F(OnePartTest, TheOthersFilter) {
 TEST_F(ReadFaultsTest, Random) {
   RandomRuns(2, [this](uint64_t seed) {
     Random rnd(static_cast<uint32_t>(seed));
-    const Filters& filters = kFilters[rnd.Uniform(std::size(kFilters))];
+    const std::string filters = kFilters[rnd.Uniform(std::size(kFilters))];
     const Keeping& keeping = kKeepings[rnd.Uniform(std::size(kKeepings))];
     ASSERT_NO_FATAL_FAILURE(Fill(filters, keeping));
     for (int i = 0; i < 20 && !HasFailure(); i++) {
@@ -478,12 +463,13 @@ TEST_F(ReadFaultsTest, Random) {
       c.at_open = rnd.OneIn(2);
       c.limit = rnd.OneIn(3) ? UINT64_MAX : 1 + rnd.Uniform(40);
       c.where = rnd.Next();
-      SCOPED_TRACE(std::string(filters.name) + ", " + keeping.name + ", " +
-                   c.Name());
+      SCOPED_TRACE(filters + ", " + keeping.name + ", " + c.Name());
       RunCase(c, rnd.Next());
     }
   });
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean
 

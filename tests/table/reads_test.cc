@@ -19,8 +19,7 @@ class ReadsTest : public NumberedDBTest {
     SetPolicy("surf:0:16");
   }
 
-  // Every third key goes to the last level, to the level before it, and to
-  // level 0.
+  // Each third key goes to the last level, the level before it, and level 0.
   void FillLevels() {
     OpenNew();
     for (const auto& [level, first] : {std::pair{3, 1}, {2, 2}, {0, 3}}) {
@@ -187,7 +186,7 @@ TEST_F(ReadsTest, RunsAreReadWhenTheSearchGetsThere) {
   ASSERT_EQ(BigEndian(3000059), it->key().ToString());
 }
 
-// ---- Backwards ----
+// ---- Backwards, and with other keys and filters ----
 
 TEST_F(ReadsTest, EmptySeeksBackwardsUseNoBlock) {
   FillLevels();
@@ -216,8 +215,6 @@ TEST_F(ReadsTest, EmptySeeksBackwardsUseNoBlock) {
   EXPECT_LE(BlocksUsed(), kKeys + kKeys / 10);
 }
 
-// ---- Timestamps ----
-
 TEST_F(ReadsTest, EmptySeeksWithTimestamps) {
   options_.comparator = BytewiseComparatorWithU64Ts();
   Open();
@@ -235,8 +232,6 @@ TEST_F(ReadsTest, EmptySeeksWithTimestamps) {
   }
   EXPECT_EQ(0u, BlocksUsed());
 }
-
-// ---- Filters of RocksDB's own ----
 
 // The old filters keep filtering Gets until compaction makes range filters.
 TEST_F(ReadsTest, FiltersOfRocksDB) {
@@ -263,8 +258,6 @@ TEST_F(ReadsTest, FiltersOfRocksDB) {
                       get_perf_context()->index_block_read_count);
   }
 }
-
-// ---- Other orders of keys ----
 
 // Range filters need the bytewise order, but Get does not.
 TEST_F(ReadsTest, GetsInReverseOrder) {
@@ -314,38 +307,32 @@ TEST_F(ReadsTest, OpeningLooksUpNoMore) {
   }
 }
 
-// Table readers charged to the block cache cost the same if a file's filter is
-// RocksDB's own.
+// Readers that are charged cost the same if a file's filter is RocksDB's own.
 TEST_F(ReadsTest, OpenFilesAreChargedOnce) {
-  std::map<std::string, size_t> charged;
-  for (const std::string name : {"", "BlockBasedTable", "ProteanTable"}) {
+  SetTable("filter_policy=bloomfilter:14", "BlockBasedTable");
+  FillLevels();
+  size_t charged[2];
+  for (const bool protean : {false, true}) {
     BlockBasedTableOptions table;
     table.block_cache = NewLRUCache(64 << 20, /*num_shard_bits=*/0);
     table.cache_usage_options.options_overrides.insert(
         {CacheEntryRole::kBlockBasedTableReader,
          {/*charged=*/CacheEntryRoleOptions::Decision::kEnabled}});
-    if (name == "ProteanTable") {
-      table.filter_policy = NewSurfFilterPolicy({0, 16});
-      options_.table_factory = NewProteanTableFactory(table);
+    if (protean) {
+      UsePolicy(NewSurfFilterPolicy({0, 16}), table);
     } else {
       table.filter_policy.reset(NewBloomFilterPolicy(14));
       options_.table_factory.reset(NewBlockBasedTableFactory(table));
     }
-    if (name.empty()) {
-      FillLevels();
-      continue;
-    }
     Open();
-    charged[name] = table.block_cache->GetPinnedUsage();
+    charged[protean] = table.block_cache->GetPinnedUsage();
   }
   // Charges are made in pieces of 256 KiB, and the sizes of their cache handles
   // depend on malloc.
-  EXPECT_NEAR(charged["BlockBasedTable"], charged["ProteanTable"], 1 << 10);
+  EXPECT_NEAR(charged[false], charged[true], 1 << 10);
 }
 
 // ---- Queries that are repeated ----
-
-namespace {
 
 class MissCacheDBTest : public testing::TestWithParam<const char*> {
  protected:
@@ -451,7 +438,5 @@ INSTANTIATE_TEST_SUITE_P(
         "block_size=512;filter_policy=surf:2:0",
         "block_size=512;filter_policy=proteus:4;metadata_block_size=256;"
         "cache_index_and_filter_blocks=true"));
-
-}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

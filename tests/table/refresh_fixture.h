@@ -51,11 +51,6 @@ class RefreshTest : public OwnDBTest {
                                                     policy_options_);
     UsePolicy(policy_);
   }
-  void UsePolicy(std::shared_ptr<const FilterPolicy> policy,
-                 BlockBasedTableOptions table = {}) {
-    table.filter_policy = std::move(policy);
-    options_.table_factory = NewProteanTableFactory(table);
-  }
 
   // Opens a new DB and writes all keys.
   void Fill() {

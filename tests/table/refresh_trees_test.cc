@@ -3,7 +3,6 @@
 //  A refresh preserves the tree of files, its keys and snapshots, and does not
 //  disturb other threads. RewriteFile, by which it does so, is last.
 
-#include <functional>
 #include <thread>
 
 #include "rocksdb/env_encryption.h"

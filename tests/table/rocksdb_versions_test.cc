@@ -98,17 +98,20 @@ TEST_F(StockDefectsTest, PrefixSeeksInTotalOrderMissKeysBehindATurn) {
 
 class MemoryOnlyTest : public StockDefectsTest {
  protected:
+  void OpenTable(const std::string& table, const std::string& more = "") {
+    OpenWith(more + "merge_operator=stringappend;table_factory=" + table);
+  }
   // Makes a DB with a key whose value takes two blocks: a value and an operand
   // that is merged with it.
-  void Make(const std::string& options_string) {
+  void Make(const std::string& table, const std::string& more = "") {
     Destroy();
-    OpenWith(options_string);
+    OpenTable(table, more);
     Put("k", "a");
     const Snapshot* const snapshot = db_->GetSnapshot();
     ASSERT_OK(db_->Merge(WriteOptions(), "k", "b"));
     Flush();
     db_->ReleaseSnapshot(snapshot);
-    OpenWith(options_string);
+    OpenTable(table, more);
   }
   std::string Get(const ReadOptions& read_options) {
     std::string value;
@@ -126,25 +129,21 @@ class MemoryOnlyTest : public StockDefectsTest {
     read_options.read_tier = kBlockCacheTier;
     return read_options;
   }
-  static std::string WithTable(const std::string& table) {
-    return "merge_operator=stringappend;table_factory=" + table;
-  }
 };
 
 // MultiGet marks a key whose block is not in the cache as one that may exist,
 // and forgets to set the key's status.
 TEST_F(MemoryOnlyTest, MultiGetFindsAnEmptyValue) {
-  const auto found = [this](const std::string& options_string) {
-    Make(options_string);
+  const auto found = [this](const std::string& table,
+                            const std::string& more = "") {
+    Make(table, more);
     EXPECT_EQ("Result incomplete: no blocking io", Get(MemoryOnly()));
     return MultiGet(MemoryOnly());
   };
-  ExpectOfStock("OK ", "", [&](const std::string& table) {
-    return found(WithTable(table));
-  });
+  ExpectOfStock("OK ", "", found);
   if (IsSkipped()) return;
   // With reads by mmap, that is so for the first block of a key, too.
-  EXPECT_EQ("OK ", found("allow_mmap_reads=true;" + WithTable(kStock)));
+  EXPECT_EQ("OK ", found(kStock, "allow_mmap_reads=true;"));
 }
 
 // MultiGet puts what it has found until then into the row cache, as if it were
@@ -152,12 +151,12 @@ TEST_F(MemoryOnlyTest, MultiGetFindsAnEmptyValue) {
 TEST_F(MemoryOnlyTest, MultiGetSpoilsTheRowCache) {
   has_row_cache_ = true;
   ExpectOfStock("OK b", "OK a,b", [this](const std::string& table) {
-    Make(WithTable(table));
+    Make(table);
     MultiGet(MemoryOnly());
     return Get(ReadOptions());
   });
   if (IsSkipped()) return;
-  OpenWith(WithTable(kStock));
+  OpenTable(kStock);
   EXPECT_EQ("OK a,b", Get(ReadOptions())) << "what is stored is right";
 }
 
@@ -311,66 +310,51 @@ TEST_F(PrefixExtractorChangeTest, IteratorsWithoutAnExtractorMissNoKey) {
 
 #if PROTEAN_HAS_TAIL_ESTIMATES
 
+using FileSizesTest = OwnDBTest;
+
 // Files of compactions where their target size is an upper bound are not
 // larger, and not much smaller.
-
-constexpr uint64_t kTarget = 256 << 10;
-
-// A filter policy, and other options of the table.
-using Table = std::pair<const char*, const char*>;
-
-class FileSizesTest : public OwnDBTest,
-                      public ::testing::WithParamInterface<Table> {
- protected:
-  std::vector<LiveFileMetaData> CompactedFiles(const Keys& keys) {
-    options_.target_file_size_base = kTarget;
-    options_.target_file_size_is_upper_bound = true;
-    SetPolicy(GetParam().first, GetParam().second);
-    OpenNew();
-    log_->Clear();
-    WriteFile(keys, /*level=*/2, "a value of 20 bytes.");
-    return Files();
-  }
-};
-
-TEST_P(FileSizesTest, TargetIsAnUpperBound) {
-  for (const KeyFamily& family : KeyFamilies(40000, 301)) {
-    if (family.keys.size() < 20000) continue;
-    const std::vector<LiveFileMetaData> files = CompactedFiles(family.keys);
-    ASSERT_LE(3u, files.size()) << family.name;
-    uint64_t sum = 0;
-    for (const LiveFileMetaData& file : files) {
-      EXPECT_GE(kTarget + kTarget / 50, file.size) << family.name;
-      sum += file.size;
+TEST_F(FileSizesTest, TargetIsAnUpperBound) {
+  constexpr uint64_t kTarget = 256 << 10;
+  options_.target_file_size_base = kTarget;
+  options_.target_file_size_is_upper_bound = true;
+  const std::string parts =
+      ";index_type=kTwoLevelIndexSearch;partition_filters=true";
+  for (const std::string& policy :
+       {std::string("surf:0:8"), std::string("proteus:12"),
+        std::string("{id=protean.Proteus;filter_budget_bytes=1M}"),
+        "surf:0:8" + parts, "proteus:12" + parts,
+        "surf:0:8" + parts + ";decouple_partitioned_filters=false"}) {
+    for (const KeyFamily& family : KeyFamilies(40000, 301)) {
+      if (family.keys.size() < 20000) continue;
+      SCOPED_TRACE(policy + ", " + family.name);
+      SetPolicy(policy);
+      OpenNew();
+      log_->Clear();
+      WriteFile(family.keys, /*level=*/2, "a value of 20 bytes.");
+      const std::vector<LiveFileMetaData> files = Files();
+      ASSERT_LE(3u, files.size());
+      uint64_t sum = 0;
+      for (const LiveFileMetaData& file : files) {
+        EXPECT_GE(kTarget + kTarget / 50, file.size);
+        sum += file.size;
+      }
+      // RocksDB's own assertion, of which it logs the sides.
+      const Keys tails = log_->Lines({"Estimated tail size = "});
+      EXPECT_EQ(files.size(), tails.size());
+      for (const std::string& line : tails) {
+        const auto number_behind = [&line](const char* words) {
+          return std::stoull(line.substr(line.find(words) + strlen(words)));
+        };
+        EXPECT_GE(number_behind("Estimated tail size = "),
+                  number_behind("Actual tail size = "))
+            << line;
+      }
+      // The last one is what is left.
+      EXPECT_LE(kTarget * 85 / 100, sum / (files.size() - 1));
     }
-    // RocksDB's own assertion, of which it logs the sides.
-    const Keys tails = log_->Lines({"Estimated tail size = "});
-    EXPECT_EQ(files.size(), tails.size()) << family.name;
-    for (const std::string& line : tails) {
-      const auto number_behind = [&line](const char* words) {
-        return std::stoull(line.substr(line.find(words) + strlen(words)));
-      };
-      EXPECT_GE(number_behind("Estimated tail size = "),
-                number_behind("Actual tail size = "))
-          << family.name << ": " << line;
-    }
-    // The last one is what is left.
-    EXPECT_LE(kTarget * 85 / 100, sum / (files.size() - 1)) << family.name;
   }
 }
-
-INSTANTIATE_TEST_SUITE_P(
-    Tables, FileSizesTest,
-    testing::Values(
-        Table{"surf:0:8", ""}, Table{"proteus:12", ""},
-        Table{"{id=protean.Proteus;filter_budget_bytes=1M}", ""},
-        Table{"surf:0:8",
-              "index_type=kTwoLevelIndexSearch;partition_filters=true"},
-        Table{"proteus:12",
-              "index_type=kTwoLevelIndexSearch;partition_filters=true"},
-        Table{"surf:0:8",
-              "index_type=kTwoLevelIndexSearch;partition_filters=true;"
-              "decouple_partitioned_filters=false"}));
 
 #endif
 
@@ -378,56 +362,52 @@ INSTANTIATE_TEST_SUITE_P(
 
 #if PROTEAN_ROCKSDB_AT_LEAST(11, 6)
 
+using EmbeddedBlobTest = NumberedDBTest;
+
 // Iterators of SST files with embedded blobs are of another class than all
-// others, and must be used accordingly.
-class EmbeddedBlobTest : public NumberedDBTest {
- protected:
-  EmbeddedBlobTest() {
-    SetPolicy("surf:0:16");
-    // Every other value is a blob.
-    for (uint64_t i = 1; i <= 2000; i++) {
-      truth_[Key(i)] =
-          i % 2 == 0 ? "small" : std::string(200, 'b') + std::to_string(i);
+// others, and must be used accordingly, outside of a DB and in it.
+TEST_F(EmbeddedBlobTest, AreRead) {
+  SetPolicy("surf:0:16");
+  // Every other value is a blob.
+  Records truth;
+  for (uint64_t i = 1; i <= 2000; i++) {
+    truth[Key(i)] =
+        i % 2 == 0 ? "small" : std::string(200, 'b') + std::to_string(i);
+  }
+  const std::string file = path_ + ".sst";
+  SstFileWriter writer(EnvOptions(), options_);
+  SstFileWriterEmbeddedBlobOptions blobs;
+  blobs.min_blob_size = 100;
+  ASSERT_OK(writer.OpenWithEmbeddedBlobs(file, blobs));
+  for (const auto& [key, value] : truth) ASSERT_OK(writer.Put(key, value));
+  ASSERT_OK(writer.Finish());
+  {
+    SstFileReader reader(options_);
+    ASSERT_OK(reader.Open(file));
+    // In both directions, and from every key.
+    const std::unique_ptr<Iterator> it(reader.NewIterator(ReadOptions()));
+    ExpectRecords(it.get(), truth);
+    for (const auto& [key, value] : truth) {
+      it->Seek(key);
+      ASSERT_TRUE(it->Valid());
+      ASSERT_EQ(key, it->key().ToString());
+      ASSERT_EQ(value, it->value().ToString());
     }
-    SstFileWriter writer(EnvOptions(), options_);
-    SstFileWriterEmbeddedBlobOptions blobs;
-    blobs.min_blob_size = 100;
-    EXPECT_OK(writer.OpenWithEmbeddedBlobs(file_, blobs));
-    for (const auto& [key, value] : truth_) EXPECT_OK(writer.Put(key, value));
-    EXPECT_OK(writer.Finish());
   }
-  const std::string file_ = path_ + ".sst";
-  Records truth_;
-};
-
-TEST_F(EmbeddedBlobTest, FilesOutsideOfADB) {
-  SstFileReader reader(options_);
-  ASSERT_OK(reader.Open(file_));
-  // In both directions, and from every key.
-  const std::unique_ptr<Iterator> it(reader.NewIterator(ReadOptions()));
-  ExpectRecords(it.get(), truth_);
-  for (const auto& [key, value] : truth_) {
-    it->Seek(key);
-    ASSERT_TRUE(it->Valid());
-    ASSERT_EQ(key, it->key().ToString());
-    ASSERT_EQ(value, it->value().ToString());
-  }
-}
-
-TEST_F(EmbeddedBlobTest, IngestedFiles) {
+  SetPolicy("surf:0:16");  // with a cache of its own
   Open();
-  ASSERT_OK(db_->IngestExternalFile({file_}, IngestExternalFileOptions()));
-  ExpectRecords(db_.get(), truth_);
+  ASSERT_OK(db_->IngestExternalFile({file}, IngestExternalFileOptions()));
+  ExpectRecords(db_.get(), truth);
   // The file's filter is asked as usual.
   get_perf_context()->Reset();
   ASSERT_OK(options_.statistics->Reset());
-  for (uint64_t i = 1; i < truth_.size(); i++) {
+  for (uint64_t i = 1; i < truth.size(); i++) {
     ASSERT_EQ("", FirstIn(Gap(i, 300), Gap(i, 700)));
   }
-  EXPECT_EQ(truth_.size() - 1, FilteredSeeks());
+  EXPECT_EQ(truth.size() - 1, FilteredSeeks());
   EXPECT_EQ(0u, BlocksRead());
   ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
-  ExpectRecords(db_.get(), truth_);
+  ExpectRecords(db_.get(), truth);
 }
 
 #endif
@@ -451,10 +431,7 @@ struct Reads {
 
 class MultiScanTest : public ::testing::TestWithParam<const char*> {
  protected:
-  struct Range {
-    std::string begin;
-    std::string end;
-  };
+  using Range = std::pair<std::string, std::string>;
 
   MultiScanTest() { SetPerfLevel(PerfLevel::kEnableCount); }
   ~MultiScanTest() override { SetPerfLevel(PerfLevel::kDisable); }
@@ -474,7 +451,7 @@ class MultiScanTest : public ::testing::TestWithParam<const char*> {
   // Scans the ranges in a DB, and appends what is found to `found`.
   static Reads Scan(DB* db, const std::vector<Range>& ranges, Keys* found) {
     MultiScanArgs args(BytewiseComparator());
-    for (const Range& range : ranges) args.insert(range.begin, range.end);
+    for (const auto& [begin, end] : ranges) args.insert(begin, end);
     Slice upper;
     ReadOptions options;
     options.iterate_upper_bound = &upper;
@@ -482,9 +459,9 @@ class MultiScanTest : public ::testing::TestWithParam<const char*> {
     get_perf_context()->Reset();
     std::unique_ptr<Iterator> it(db->NewIterator(options));
     it->Prepare(args);
-    for (const Range& range : ranges) {
-      upper = range.end;
-      for (it->Seek(range.begin); it->Valid(); it->Next()) {
+    for (const auto& [begin, end] : ranges) {
+      upper = end;
+      for (it->Seek(begin); it->Valid(); it->Next()) {
         found->push_back(it->key().ToString() + it->value().ToString());
       }
       EXPECT_OK(it->status());
@@ -502,9 +479,8 @@ class MultiScanTest : public ::testing::TestWithParam<const char*> {
     std::vector<Range> ranges;
     for (uint64_t i = 0; i < count; i++) {
       const uint64_t begin = (1 + i * keys / count) * kScanGap + 1;
-      ranges.push_back(
-          {BigEndian(begin),
-           BigEndian(begin + (empty ? kScanGap / 2 : 3 * kScanGap))});
+      const uint64_t end = begin + (empty ? kScanGap / 2 : 3 * kScanGap);
+      ranges.emplace_back(BigEndian(begin), BigEndian(end));
     }
     return ranges;
   }

@@ -5,7 +5,6 @@
 //  or cannot be saved: sample_store_test.
 
 #include "filter_policy/open_db/open_families.h"
-#include "filter_policy/proteus/proteus_policy.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/surf/surf_policy.h"
 #include "plugin/filter_properties.h"
@@ -27,8 +26,7 @@ class SampledSurf : public SurfFilterPolicy {
   const std::shared_ptr<SampleStore> store_;
 };
 
-// A DB with the keys 1000, 2000, ..., big endian, in one sorted run of many
-// files.
+// A DB with the keys 1000, 2000, ..., in one sorted run of many files.
 class SamplingTest : public NumberedDBTest {
  protected:
   static constexpr uint64_t kKeys = 2000;
@@ -43,20 +41,8 @@ class SamplingTest : public NumberedDBTest {
     samples_.sample_every = sample_every;
     samples_.samples_file = samples_file;
     policy_ = std::make_shared<SampledSurf>(samples_, real_suffix_bits_);
-    UsePolicy(policy_);
+    UsePolicy(policy_, table_);
   }
-  void UsePolicy(std::shared_ptr<const FilterPolicy> policy) {
-    table_.filter_policy = std::move(policy);
-    options_.table_factory = NewProteanTableFactory(table_);
-  }
-
-  void UseProteus(const std::string& samples_file) {
-    ProteusPolicyOptions options;
-    options.samples_file = samples_file;
-    UsePolicy(
-        std::make_shared<ProteusFilterPolicy>(DesignSpace::kProteus, options));
-  }
-
   // Opens a DB of one run, where no query has been made.
   void Fill(uint32_t sample_every, const std::string& samples_file = "") {
     SetPolicy(sample_every, samples_file);
@@ -90,6 +76,18 @@ class SamplingTest : public NumberedDBTest {
         protean::MultiGet(db_.get(), keys, &values);
     return std::count_if(statuses.begin(), statuses.end(),
                          [](const Status& s) { return s.ok(); });
+  }
+
+  // Writes a file of a column family with the keys "a" and "c".
+  void WriteFamily(ColumnFamilyHandle* family) {
+    for (const char* key : {"a", "c"}) {
+      ASSERT_OK(db_->Put(WriteOptions(), family, key, "value"));
+    }
+    ASSERT_OK(db_->Flush(FlushOptions(), family));
+  }
+  void GetInVain(ColumnFamilyHandle* family) {
+    std::string value;
+    EXPECT_TRUE(db_->Get(ReadOptions(), family, "b", &value).IsNotFound());
   }
 
   Keys SampledBy(const std::function<void()>& reads) {
@@ -246,8 +244,7 @@ TEST_F(SamplingTest, NothingIsKnownWithoutReading) {
   it->Seek(lo);
   EXPECT_TRUE(it->status().IsIncomplete());
   std::string value;
-  // This key is as long as the stored ones, and the same up to where the trie
-  // ends.
+  // This key is as long as the stored ones, and the same as far as the trie.
   EXPECT_TRUE(db_->Get(options, Gap(1), &value).IsIncomplete());
   EXPECT_EQ(0u, queue()->recorded());
 }
@@ -280,8 +277,7 @@ class OpenSeekSamplingTest : public SamplingTest {
 TEST_F(OpenSeekSamplingTest, UpToWhereTheSearchEnds) {
   const std::string target = Gap(99);
   const std::string to_next = QueryLine({target, Key(100), true});
-  // The run that has the next key is not sampled; the others were asked in
-  // vain.
+  // The run of the next key is not sampled; the others were asked in vain.
   EXPECT_EQ(Keys(kRuns - 1, to_next), SampledBy([&](Iterator* it) {
               it->Seek(target);
               EXPECT_EQ(Key(100), it->key());
@@ -375,8 +371,7 @@ class StockFilesSamplingTest : public SamplingTest,
     }
   }
 
-  // One sorted run of many files, and two of one, each with a third of the
-  // keys.
+  // A sorted run of many files, and two of one, each of a third of the keys.
   void FillRuns() {
     OpenNew();
     for (uint64_t run = 0; run < 3; run++) {
@@ -475,28 +470,11 @@ TEST_P(StockFilesSamplingTest, NotWhereFiltersAreOff) {
   table_.whole_key_filtering = false;
   SetPolicy(1);
   expect_none("partial keys");
-  table_.whole_key_filtering = true;
-  UsePolicy(std::shared_ptr<const FilterPolicy>(NewBloomFilterPolicy(12)));
+  OwnDB::SetPolicy("bloomfilter:12");
   expect_none("a policy of RocksDB");
 }
 
 // ---- Samples that outlive the DB, in memory or in a file ----
-
-namespace {
-
-// Writes a file of a column family with the keys "a" and "c".
-void WriteFamily(DB* db, ColumnFamilyHandle* family) {
-  for (const char* key : {"a", "c"}) {
-    ASSERT_OK(db->Put(WriteOptions(), family, key, "value"));
-  }
-  ASSERT_OK(db->Flush(FlushOptions(), family));
-}
-void GetInVain(DB* db, ColumnFamilyHandle* family) {
-  std::string value;
-  EXPECT_TRUE(db->Get(ReadOptions(), family, "b", &value).IsNotFound());
-}
-
-}  // namespace
 
 // The Options, and the policy with them, outlive the DB.
 TEST_F(SamplingTest, SavedAtCloseAndRestored) {
@@ -550,12 +528,12 @@ TEST_F(SamplingTest, SmallTableCache) {
   SetPolicy(1, file_);
   Open();
   ColumnFamilyHandle* const other = NewFamily("other");
-  WriteFamily(db_.get(), other);
+  WriteFamily(other);
   for (int i = 0; i < kFiles; i++) {
     WriteFile({BigEndian(10 * i), BigEndian(10 * i + 5)});
   }
   for (int round = 0; round < 3; round++) {
-    GetInVain(db_.get(), other);
+    GetInVain(other);
     for (int i = 0; i < kFiles; i++) EXPECT_FALSE(Has(BigEndian(10 * i + 1)));
   }
   // Nothing has been written, or lost, by a reader.
@@ -583,7 +561,7 @@ class MortalEnv : public EnvWrapper {
 
 TEST_F(SamplingTest, ThePolicyOutlivesTheEnv) {
   MortalEnv env(env_);
-  UseProteus(file_);
+  OwnDB::SetPolicy("{id=protean.Proteus;samples_file=" + file_ + "}");
   for (const bool flushed : {false, true}) {
     env.is_dead = false;
     options_.env = &env;
@@ -600,7 +578,7 @@ TEST_F(SamplingTest, ThePolicyOutlivesTheEnv) {
 TEST_F(SamplingTest, SamplesAreInTheEnvOfTheDB) {
   const std::unique_ptr<Env> env(NewMemEnv(env_));
   ASSERT_OK(WriteQueryFile(env.get(), "/samples", {{"b", "c", true}}));
-  UseProteus("/samples");
+  OwnDB::SetPolicy("{id=protean.Proteus;samples_file=/samples}");
   options_.env = env.get();
   ASSERT_OK(OpenDB(&db_, options_, "/db"));
   // A handful of keys is not worth a look at samples.
@@ -614,8 +592,7 @@ TEST_F(SamplingTest, SamplesAreInTheEnvOfTheDB) {
   options_.env = env_;
 }
 
-// What column families have left behind, when they are dropped, is saved long
-// before the DB is closed.
+// What dropped column families leave is saved long before the DB is closed.
 TEST_F(SamplingTest, ColumnFamiliesThatGo) {
   constexpr int kFamilies = DBSession::kMaxIdleQueues + 8;
   SetPolicy(1, file_);
@@ -625,8 +602,8 @@ TEST_F(SamplingTest, ColumnFamiliesThatGo) {
   for (int i = 0; i < kFamilies; i++) {
     ColumnFamilyHandle* family;
     ASSERT_OK(db_->CreateColumnFamily(options_, name(i), &family));
-    WriteFamily(db_.get(), family);
-    GetInVain(db_.get(), family);
+    WriteFamily(family);
+    GetInVain(family);
     ASSERT_OK(db_->DropColumnFamily(family));
     ASSERT_OK(db_->DestroyColumnFamilyHandle(family));
   }

@@ -5,14 +5,14 @@
 
 #include "plugin/search_bounds.h"
 
+#include <unistd.h>
+
 #include <thread>
 
 #include "rocksdb/slice_transform.h"
 #include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-namespace {
 
 class SearchBoundsTest : public OwnDBTest {
  protected:
@@ -55,8 +55,6 @@ class SearchBoundsTest : public OwnDBTest {
   std::set<std::string> model_;
 };
 
-}  // namespace
-
 // On all levels, in the memtable, under deletions of keys and of ranges, with
 // every filter. Turns, and a bound on one side alone: concurrency_test.
 TEST_F(SearchBoundsTest, KeysWithinAreFound) {
@@ -64,8 +62,7 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
        {"surf:0:4", "surf:0:0", "surf:0:0:8", "proteus:12", "proteus:6",
         "prefixbloom:12", "levels:surf:0:4,proteus:10", "nullptr"}) {
     SCOPED_TRACE(policy);
-    // The iterator seeks again when it has skipped this number of versions of a
-    // key.
+    // The iterator seeks again behind so many versions of a key.
     options_.max_sequential_skip_in_iterations =
         (options_.max_sequential_skip_in_iterations + 1) % 4;
     OpenWith(policy);
@@ -193,8 +190,7 @@ TEST_F(SearchBoundsTest, StepsAreNotSearches) {
                : iterators.back()->SeekForPrev("k10999");
     ClearSearchBounds();
   }
-  // All iterators are stepped under bounds of others, in turns, and by another
-  // thread.
+  // All are stepped under bounds of others, in turns, by another thread.
   std::thread([&] {
     for (bool goes_on = true; goes_on;) {
       goes_on = false;
@@ -282,8 +278,7 @@ TEST_F(SearchBoundsTest, FilesAboveAreNotAllLookedAt) {
   EXPECT_LE(Closed().negatives - before.negatives, 2u);
 }
 
-// Seeks under the thread's bounds count as closed seeks, and they teach the
-// filters.
+// Seeks under the thread's bounds count as closed seeks, and teach filters.
 TEST_F(SearchBoundsTest, AreClosedSeeks) {
   OpenWith("{id=protean.Proteus;bits_per_key=12;sample_every=1}");
   for (int i = 0; i < 1000; i++) Put(BigEndian(random_.Next()));
@@ -303,8 +298,7 @@ TEST_F(SearchBoundsTest, AreClosedSeeks) {
   EXPECT_EQ(100, statistics.samples.sampled);
 }
 
-// Tailing iterators forget a file in which a search has ended, and do not come
-// back to it.
+// Tailing iterators never come back to a file in which a search has ended.
 TEST_F(SearchBoundsTest, TailingIteratorsTakeNoNotice) {
   OpenWith("surf:0:8");
   for (const char* key : {"a", "c", "e"}) {
@@ -347,6 +341,47 @@ TEST_F(SearchBoundsTest, SearchesEndThere) {
     EXPECT_FALSE(it->Valid());
   });
   EXPECT_EQ(skipped, get_perf_context()->internal_delete_skipped_count);
+}
+
+// Iterators that write (min_tombstones_for_range_conversion) would write that
+// keys are deleted which bounds of the thread hide from them. They are ignored
+// in the process from then on, so this is a process of its own. The first DB
+// with the option decides.
+TEST_F(SearchBoundsTest, WritingIteratorsDeleteNothing) {
+  const std::string option = "min_tombstones_for_range_conversion";
+  const Options plain = options_;
+  if (!AddOptions(option + "=2", &options_).ok()) {
+    GTEST_SKIP() << "this RocksDB has no such option";
+  }
+  const Options converting = options_;
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto read = [&] {
+    for (const bool by_set_options : {true, false}) {
+      options_ = by_set_options ? plain : converting;
+      OpenWith("surf:0:8");
+      if (by_set_options) {
+        ASSERT_OK(db_->SetOptions({{option, "2"}}));
+      }
+      WriteFile({"a", "m1", "m3", "m5", "m7", "m9"});
+      for (const char* key : {"m1", "m3", "m7", "m9"}) Delete(key);
+      const Slice lower("b");
+      const Slice upper("c");
+      SetSearchBounds(&lower, &upper);
+      std::unique_ptr<Iterator> it = NewIterator();
+      it->Seek("b");
+      EXPECT_TRUE(!it->Valid() || it->key().compare("c") >= 0);
+      ClearSearchBounds();
+      it.reset();
+      EXPECT_TRUE(Has("m5"));
+      EXPECT_FALSE(ThreadBounds::AreUsed());
+      // A process says it once.
+      EXPECT_EQ(by_set_options ? 1u : 0u,
+                log_->Lines({"ignores the bounds of threads"}).size());
+      log_->Clear();
+    }
+    _exit(HasFailure() ? 1 : 0);
+  };
+  EXPECT_EXIT(read(), testing::ExitedWithCode(0), "");
 }
 
 // Also on the thread that has set them. (Other threads: concurrency_test.)

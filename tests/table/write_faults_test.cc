@@ -2,7 +2,9 @@
 
 //  Full disks and failing writes, at every point of flushes, compactions,
 //  refreshes and saved samples. Errors are reported, everything stays readable,
-//  the DB continues or opens again, and the next compaction makes filters.
+//  the DB continues or opens again, and the next compaction makes filters. Then
+//  scarce memory, and clocks that jump: block caches that are too small and may
+//  not grow, memory that cannot be charged to a cache, and days that repeat.
 //
 //      build/write_faults_test     all of it, as in the tests
 //      build/write_faults_test --gtest_filter=*Random* --seed=0 --seconds=3600
@@ -21,17 +23,32 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A kind of filters, and better filters of the same kind, to refresh to.
+// A DB of difficult keys and random numbers; every `step`-th key is asked.
+class AskedDBTest : public KnownDBTest {
+ protected:
+  AskedDBTest(uint64_t seed, size_t numbers, size_t step) {
+    const Keys random = RandomNumbers(seed, numbers);
+    keys_.insert(keys_.end(), random.begin(), random.end());
+    SortUnique(&keys_);
+    for (size_t i = 0; i < keys_.size(); i += step) asked_.push_back(keys_[i]);
+  }
+
+  Keys keys_ = HurtfulKeys(200);
+  Keys asked_;
+};
+
+// ---- Full disks and failing writes ----
+
+// Filters, and better ones of the same kind, to refresh to.
 struct Filters {
-  const char* name;
   const char* before;
   const char* after;
 };
 
-constexpr Filters kFilters[] = {{"SuRF", "surf:0:0", "surf:0:8"},
-                                {"Proteus", "proteus:4", "proteus:16"},
-                                {"levels", "levels:bloomfilter:10,proteus:4",
-                                 "levels:bloomfilter:10,proteus:16"}};
+constexpr Filters kFilters[] = {
+    {"surf:0:0", "surf:0:8"},
+    {"proteus:4", "proteus:16"},
+    {"levels:bloomfilter:10,proteus:4", "levels:bloomfilter:10,proteus:16"}};
 
 struct Trouble {
   const char* name;
@@ -69,14 +86,9 @@ class ResumedByHand : public EventListener {
   }
 };
 
-class WriteFaultsTest : public KnownDBTest {
+class WriteFaultsTest : public AskedDBTest {
  protected:
-  WriteFaultsTest() {
-    Random64 random(7);
-    keys_ = HurtfulKeys(200);
-    for (int i = 0; i < 500; i++) keys_.push_back(BigEndian(random.Next()));
-    SortUnique(&keys_);
-    for (size_t i = 0; i < keys_.size(); i += 3) asked_.push_back(keys_[i]);
+  WriteFaultsTest() : AskedDBTest(/*seed=*/7, /*numbers=*/500, /*step=*/3) {
     // Otherwise RocksDB itself would try to recover, again and again.
     options_.max_bgerror_resume_count = 0;
     options_.target_file_size_base = 4 * kFileSize;
@@ -94,11 +106,8 @@ class WriteFaultsTest : public KnownDBTest {
     env_ = std::make_unique<CompositeEnvWrapper>(
         Env::Default(), file_system_, std::make_shared<ShortSleeps>());
     options_.env = env_.get();
-    UseFilters(filters.before);
+    SetPolicy(filters.before, "block_size=512");
     ASSERT_OK(TryOpen());
-  }
-  void UseFilters(const std::string& policy) {
-    SetPolicy(policy, "block_size=512");
   }
   void WriteSome(Random* rnd) {
     const std::string value =
@@ -155,7 +164,7 @@ class WriteFaultsTest : public KnownDBTest {
     uint64_t reported = 0;
     uint64_t n = 1;
     for (; n < kMaxPoints; n++) {
-      SCOPED_TRACE(filters_.name + std::string(", ") + where + ", " +
+      SCOPED_TRACE(filters_.before + std::string(", ") + where + ", " +
                    trouble.name + " at " + std::to_string(n));
       ASSERT_NO_FATAL_FAILURE(prepare());
       Status s;
@@ -188,15 +197,11 @@ class WriteFaultsTest : public KnownDBTest {
     ExpectAllRight(1);
   }
 
-  Keys keys_;
-  Keys asked_;
   Filters filters_ = kFilters[0];
   std::shared_ptr<FaultFileSystem> file_system_;
   std::unique_ptr<Env> env_;
   RefreshResult result_;
 };
-
-}  // namespace
 
 TEST_F(WriteFaultsTest, FlushAndCompaction) {
   for (const Filters& filters : kFilters) {
@@ -204,7 +209,7 @@ TEST_F(WriteFaultsTest, FlushAndCompaction) {
     for (const Trouble& trouble :
          {FullDisk(), FailedWrite(), RetryableWrite()}) {
       // Level 0 of that policy has filters of RocksDB.
-      if (filters.name != std::string("levels")) {
+      if (!Slice(filters.before).starts_with("levels")) {
         ASSERT_NO_FATAL_FAILURE(Use(filters));
         TroubleAtEachPoint(
             trouble, "flush", [&] { WriteSome(&rnd); },
@@ -236,10 +241,10 @@ TEST_F(WriteFaultsTest, Refresh) {
       TroubleAtEachPoint(
           trouble, "refresh",
           [&] {
-            UseFilters(filters_.before);
+            SetPolicy(filters_.before, "block_size=512");
             Open();
             Compact();
-            UseFilters(filters_.after);
+            SetPolicy(filters_.after, "block_size=512");
             Open();
           },
           [&] {
@@ -327,7 +332,7 @@ TEST_F(WriteFaultsTest, Random) {
     for (int i = 0; i < 10; i++) {
       const Trouble& trouble = troubles[rnd.Uniform(std::size(troubles))];
       const uint64_t n = 1 + rnd.Skewed(11);
-      SCOPED_TRACE(filters_.name + std::string(", ") + trouble.name + " at " +
+      SCOPED_TRACE(filters_.before + std::string(", ") + trouble.name + " at " +
                    std::to_string(n));
       // The failed write may be there later, or not.
       std::string failed_key;
@@ -359,6 +364,223 @@ TEST_F(WriteFaultsTest, Random) {
     ExpectFilters();
   });
 }
+
+// ---- Scarce memory, and clocks ----
+
+constexpr char kStock[] = "filter_policy=bloomfilter:10";
+constexpr char kLevels[] = "filter_policy=levels:bloomfilter:10,proteus:12";
+constexpr const char* kTables[] = {kStock, "filter_policy=surf:0:4",
+                                   "filter_policy=proteus:12", kLevels};
+
+class ScarcityTest : public AskedDBTest {
+ protected:
+  ScarcityTest() : AskedDBTest(/*seed=*/11, /*numbers=*/9000, /*step=*/9) {
+    asked_ = WithNeighbours(asked_);
+    options_.target_file_size_base = 1 << 20;
+  }
+
+  // Sets the table, with a cache that never holds more than `capacity` bytes.
+  void UseTable(const std::string& table, size_t capacity,
+                bool charged = false) {
+    const bool is_stock = Slice(table).starts_with(kStock);
+    SetTable(table, is_stock ? "BlockBasedTable" : "ProteanTable");
+    auto* const table_options =
+        options_.table_factory->GetOptions<BlockBasedTableOptions>();
+    table_options->block_cache = NewLRUCache(capacity, /*num_shard_bits=*/0,
+                                             /*strict_capacity_limit=*/true);
+    if (charged) {
+      table_options->cache_usage_options
+          .options_overrides[CacheEntryRole::kFilterConstruction]
+          .charged = CacheEntryRoleOptions::Decision::kEnabled;
+    }
+  }
+  void WriteAll(int round) {
+    for (const std::string& key : keys_) {
+      Put(key, "a value of round " + std::to_string(round));
+    }
+    Flush();
+  }
+  // Opens a DB of one file with all keys.
+  void Make(const std::string& table) {
+    Forget();
+    UseTable(table, 8 << 20);
+    Open();
+    WriteAll(0);
+    Compact();
+    const TablePropertiesCollection properties = PropertiesOf(db_.get());
+    ASSERT_EQ(1u, properties.size());
+    filter_bytes_ = properties.begin()->second->filter_size;
+    index_bytes_ = properties.begin()->second->index_size;
+  }
+
+  uint64_t filter_bytes_ = 0;
+  uint64_t index_bytes_ = 0;
+};
+
+constexpr char kInCache[] = ";cache_index_and_filter_blocks=true";
+
+// Cache sizes range from one that holds nothing to one that holds everything.
+TEST_F(ScarcityTest, StrictCaches) {
+  std::map<std::pair<std::string, size_t>, std::string> stock;
+  for (const std::string filters : kTables) {
+    for (const std::string keeping :
+         {"", kInCache,
+          ";cache_index_and_filter_blocks=true;metadata_cache_options={"
+          "unpartitioned_pinning=kAll}",
+          ";cache_index_and_filter_blocks=true;index_type=kTwoLevelIndexSearch;"
+          "metadata_block_size=256"}) {
+      const std::string table = filters + keeping;
+      SCOPED_TRACE(table);
+      ASSERT_NO_FATAL_FAILURE(Make(table));
+      bool failed = false;
+      for (size_t capacity = 0; capacity <= 1 << 20;
+           capacity = capacity == 0 ? 512 : 2 * capacity) {
+        SCOPED_TRACE(capacity);
+        UseTable(table, capacity);
+        const Status s = TryOpen();
+        // The first table is stock RocksDB's: the others fail to open where it
+        // does.
+        EXPECT_EQ(stock.emplace(std::pair(keeping, capacity), CodeOf(s))
+                      .first->second,
+                  CodeOf(s))
+            << s.ToString();
+        if (!s.ok()) {
+          EXPECT_TRUE(s.IsMemoryLimit()) << s.ToString();
+          failed = true;
+          continue;
+        }
+        const Answers answers = ReadAll(asked_, 3);
+        for (const auto& [code, count] : answers.errors) {
+          EXPECT_NE(std::string::npos, code.find("aborted")) << code;
+          failed = true;
+        }
+        if (capacity == 1 << 20) {
+          EXPECT_EQ(0u, answers.failed());
+        }
+      }
+      EXPECT_TRUE(failed) << "no cache was too small";
+      if (HasFailure()) return;
+    }
+  }
+}
+
+// If only the filter, of one part, does not fit, the file is read without it.
+TEST_F(ScarcityTest, FiltersThatDoNotFit) {
+  for (const std::string filters : kTables) {
+    SCOPED_TRACE(filters);
+    const std::string table = filters + kInCache + ";metadata_block_size=1M";
+    ASSERT_NO_FATAL_FAILURE(Make(table));
+    // Room for the index, the data block that is read, the one after it, and
+    // the cache's own bytes for each.
+    const size_t capacity = index_bytes_ + 2 * 4096 + 3 * 300;
+    ASSERT_GT(filter_bytes_ + index_bytes_, capacity);
+    UseTable(table, capacity);
+    log_->Clear();
+    Open();
+    CheckedReads reads(db_.get(), contents_);
+    reads.Gets(asked_);
+    reads.Seeks(asked_, 3, 300);
+    EXPECT_EQ(0u, reads.answers().failed());
+    EXPECT_GT(reads.answers().right, asked_.size());
+    EXPECT_EQ(filters == kStock ? 0u : 1u,
+              log_->Lines({"is read without a part of its filter"}).size());
+  }
+}
+
+TEST_F(ScarcityTest, MemoryOfBuildersThatCannotBeCharged) {
+  for (const std::string table : kTables) {
+    SCOPED_TRACE(table);
+    Forget();
+    // RocksDB reserves 256 KB at a time.
+    UseTable(table, 200 << 10, /*charged=*/true);
+    log_->Clear();
+    Open();
+    for (int round = 0; round < 3; round++) WriteAll(round);
+    ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+    EXPECT_EQ(0u, ReadAll(asked_, 3).failed());
+    for (const auto& [file, of_file] : PropertiesOf(db_.get())) {
+      EXPECT_GT(of_file->filter_size, 0u) << file;
+    }
+    // One line for each of the four files with a filter of Protean.
+    EXPECT_EQ(table == kStock    ? 0u
+              : table == kLevels ? 1u
+                                 : 4u,
+              log_->Lines({"Protean: the block cache has no room"}).size());
+  }
+}
+
+// A clock that tells another day at each call, over a range of 40 years.
+class JumpingClock : public SystemClockWrapper {
+ public:
+  JumpingClock() : SystemClockWrapper(SystemClock::Default()), random_(5) {}
+  const char* Name() const override { return "JumpingClock"; }
+  uint64_t NowMicros() override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    jumps++;
+    constexpr uint64_t kYear = 365ull * 24 * 60 * 60 * 1000 * 1000;
+    return 10 * kYear + random_.Uniform(40 * kYear);
+  }
+  uint64_t NowNanos() override { return 1000 * NowMicros(); }
+  Status GetCurrentTime(int64_t* seconds) override {
+    *seconds = static_cast<int64_t>(NowMicros() / (1000 * 1000));
+    return Status::OK();
+  }
+
+  std::atomic<uint64_t> jumps{0};
+
+ private:
+  std::mutex mutex_;
+  Random64 random_;
+};
+
+TEST_F(ScarcityTest, JumpingClocks) {
+  for (const std::string table : kTables) {
+    if (table == kStock) continue;
+    SCOPED_TRACE(table);
+    Forget();
+    const auto clock = std::make_shared<JumpingClock>();
+    CompositeEnvWrapper env(Env::Default(), clock);
+    options_.env = &env;
+    // RocksDB asserts that its histograms' times are short enough to print.
+    options_.statistics->set_stats_level(StatsLevel::kExceptTimers);
+    options_.stats_dump_period_sec = 10;
+    UseTable(table, 8 << 20);
+    log_->Clear();
+    Open();
+    for (int round = 0; round < 3; round++) {
+      WriteAll(round);
+      EXPECT_EQ(0u, ReadAll(asked_, round).failed());
+      RefreshOptions refresh;
+      refresh.bytes_per_second = 100 << 20;
+      RefreshResult result;
+      ASSERT_OK(RefreshFilters(db_.get(), db_->DefaultColumnFamily(), refresh,
+                               &result));
+      for (const RefreshedFile& file : result.files) {
+        EXPECT_LE(file.asked_per_second, 1e9);
+      }
+    }
+    ASSERT_OK(db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
+    // A refresher does not wait for years when the clock jumps.
+    {
+      Event refreshed;
+      FilterRefresher refresher(db_.get(), db_->DefaultColumnFamily(), {},
+                                /*period_seconds=*/1,
+                                [&](const Status& s, const RefreshResult&) {
+                                  EXPECT_OK(s);
+                                  refreshed.Set();
+                                });
+      refreshed.Wait();
+    }
+    EXPECT_FALSE(log_->Lines({"Protean: column family default: "}).empty());
+    Open();
+    EXPECT_EQ(0u, ReadAll(asked_, 9).failed());
+    Close();
+    EXPECT_GT(clock->jumps, 0u);
+    options_.env = Env::Default();
+  }
+}
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean
 

@@ -198,8 +198,6 @@ TEST_P(TimestampTest, NotPersisted) {
 
 // ---- Transactions ----
 
-namespace {
-
 // A transaction on each of the two twins, with equal writes.
 class TwinTransaction {
  public:
@@ -239,29 +237,18 @@ class TwinTransaction {
   }
   void CompareGets(const Keys& keys) const {
     for (const std::string& key : keys) {
-      const auto found = [&](Transaction* transaction) {
+      const auto found = [&](TwinDB::Twin twin) {
+        Transaction* const t = (*this)[twin];
         std::string value;
-        return transaction->Get(At(transaction), key, &value).ToString() +
-               value;
+        return t->Get(At(t), key, &value).ToString() + value;
       };
-      ASSERT_EQ(found((*this)[TwinDB::kPlain]),
-                found((*this)[TwinDB::kProtean]))
-          << Hex(key);
+      ASSERT_EQ(found(TwinDB::kPlain), found(TwinDB::kProtean)) << Hex(key);
     }
   }
 
  private:
   std::array<std::unique_ptr<Transaction>, 2> transactions_;
 };
-
-// There are few keys, since there are many states of a transaction to walk in.
-WalkOptions ShortWalk() {
-  WalkOptions walk;
-  walk.seeks = 30;
-  return walk;
-}
-
-}  // namespace
 
 // Uncommitted writes are in memory, in the WAL, or in files whose filters
 // include them, and readers see what they may. Optimistic transactions, and
@@ -311,6 +298,13 @@ class TransactionsTest : public FeatureTest {
     }
   }
 
+  // There are few seeks, since there are many states of a transaction to walk
+  // in.
+  static WalkOptions ShortWalk() {
+    WalkOptions walk;
+    walk.seeks = 30;
+    return walk;
+  }
   void CompareShortly(TwinDB* dbs) {
     CompareReads(dbs, queries_, -1, ReadOptions(), ShortWalk());
   }

@@ -3,7 +3,7 @@
 //  For the tests of what Protean relies on in RocksDB without RocksDB promising
 //  it. There is one for each behavior whose change would otherwise go
 //  unnoticed. If one of them fails after an upgrade of RocksDB, its comment
-//  says what to look at.
+//  says what to look at. Tests need not include what this header includes.
 
 #pragma once
 
@@ -32,7 +32,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 // A file whose iterator is made: `inner` is the iterator of the table itself,
 // `caller` what it is for, with these ReadOptions.
 struct SpiedFile {
-  const std::string name;
   std::unique_ptr<InternalIterator> inner;
   const TableReaderCaller caller;
   const ReadOptions* read_options;
@@ -106,7 +105,7 @@ class SpyTableReader : public ProteanTableReader {
         read_options, prefix_extractor, /*arena=*/nullptr, skip_filters, caller,
         compaction_readahead_size, allow_unprepared_value));
     auto it = make_(std::unique_ptr<SpiedFile>(
-        new SpiedFile{file().name(), std::move(inner), caller, &read_options}));
+        new SpiedFile{std::move(inner), caller, &read_options}));
     if (arena == nullptr) return new SpyIterator(std::move(it));
     return new (arena->AllocateAligned(sizeof(SpyIterator)))
         SpyIterator(std::move(it));
@@ -150,11 +149,11 @@ class SpyTableFactory : public ProteanTableFactory {
 // ---- Fixture ----
 
 // A table factory that shows the readers that it makes.
+using ShowReader = std::function<void(const TableReaderOptions&, TableReader*)>;
 template <class Base>
 class ShowingFactory : public Base {
  public:
-  using Show = std::function<void(const TableReaderOptions&, TableReader*)>;
-  ShowingFactory(const BlockBasedTableOptions& options, Show show)
+  ShowingFactory(const BlockBasedTableOptions& options, ShowReader show)
       : Base(options), show_(std::move(show)) {}
   std::unique_ptr<TableFactory> Clone() const override {
     return std::make_unique<ShowingFactory>(*this);
@@ -173,7 +172,7 @@ class ShowingFactory : public Base {
   }
 
  private:
-  const Show show_;
+  const ShowReader show_;
 };
 
 class ContractTest : public OwnDBTest {
@@ -181,6 +180,13 @@ class ContractTest : public OwnDBTest {
   void SetTable(MakeIterator make, const BlockBasedTableOptions& table = {}) {
     options_.table_factory =
         std::make_shared<SpyTableFactory>(table, std::move(make));
+  }
+  // Shows the readers that a factory of that class makes.
+  template <class Factory = ProteanTableFactory>
+  void ShowReaders(const ShowReader& show,
+                   const BlockBasedTableOptions& table = {}) {
+    options_.table_factory =
+        std::make_shared<ShowingFactory<Factory>>(table, show);
   }
   // Writes a file with these keys to a level that has none of them.
   static void AddFile(DB* db, int level, const Keys& keys) {

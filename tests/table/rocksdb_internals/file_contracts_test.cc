@@ -11,21 +11,18 @@
 #include <regex>
 #include <sstream>
 
-#include "memory/arena.h"
 #include "rocksdb/slice_transform.h"
 #include "table/block_based/filter_policy_internal.h"
 #include "table/block_based/full_filter_block.h"
-#include "table/rocksdb_internals/block_based_file.h"
 #include "table/rocksdb_internals/file_iterator.h"
 #include "table/rocksdb_internals/handles.h"
-#include "table/table_builder.h"
 #include "tests/table/rocksdb_internals/contract_fixture.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// ---- Readers ----
+// ---- Files, versions and handles ----
 
 // The factory's readers are BlockBasedTables, and unless the filter is
 // partitioned, their filter readers are FullFilterBlockReaders: BlockBasedFile
@@ -36,37 +33,26 @@ TEST_F(ContractTest, ClassesOfTablesAndFilters) {
     table.filter_policy = NewSurfFilterPolicy({0, 8});
     table.cache_index_and_filter_blocks = cached;
     int shown = 0;
-    options_.table_factory =
-        std::make_shared<ShowingFactory<BlockBasedTableFactory>>(
-            table, [&](const TableReaderOptions&, TableReader* reader) {
-              shown++;
-              const TableReader& opened = *reader;
-              EXPECT_CLASS(BlockBasedTable, opened);
-              const FilterBlockReader& filter =
-                  *static_cast<const BlockBasedTable&>(opened)
-                       .get_rep()
-                       ->filter;
-              EXPECT_CLASS(FullFilterBlockReader, filter);
-            });
+    ShowReaders<BlockBasedTableFactory>(
+        [&](const TableReaderOptions&, TableReader* reader) {
+          shown++;
+          const TableReader& opened = *reader;
+          EXPECT_CLASS(BlockBasedTable, opened);
+          const FilterBlockReader& filter =
+              *static_cast<const BlockBasedTable&>(opened).get_rep()->filter;
+          EXPECT_CLASS(FullFilterBlockReader, filter);
+        },
+        table);
     OpenNew();
     AddFile(db_.get(), 0, {"a"});
     EXPECT_GT(shown, 0);
   }
 }
 
-class ProteanReadersTest : public ContractTest {
- protected:
-  void ShowReaders(const ShowingFactory<ProteanTableFactory>::Show& show) {
-    options_.table_factory =
-        std::make_shared<ShowingFactory<ProteanTableFactory>>(
-            BlockBasedTableOptions(), show);
-  }
-};
-
 // The DB has a session id, another one each time that it is opened: see
 // DBSession. The address of the column family's options identifies it, for its
 // handles and for the readers of its files: see BlockBasedFile::Describe().
-TEST_F(ProteanReadersTest, KnowTheirDBAndColumnFamily) {
+TEST_F(ContractTest, ReadersKnowTheirDBAndColumnFamily) {
   std::multiset<std::string> ids;
   std::set<const void*> families;
   ShowReaders([&](const TableReaderOptions& options, TableReader* reader) {
@@ -94,12 +80,10 @@ TEST_F(ProteanReadersTest, KnowTheirDBAndColumnFamily) {
   }
 }
 
-// ---- Iterators ----
-
 // BlockBasedTable::NewIterator makes a BlockBasedTableIterator for every file
 // without embedded blobs. If it made an iterator of another class, all would
 // work, but slower.
-TEST_F(ProteanReadersTest, FileIteratorKnowsItsClass) {
+TEST_F(ContractTest, FileIteratorKnowsItsClass) {
   int shown = 0;
   ShowReaders([&](const TableReaderOptions&, TableReader* reader) {
     Arena own;
@@ -122,16 +106,13 @@ TEST_F(ProteanReadersTest, FileIteratorKnowsItsClass) {
   EXPECT_LE(2, shown);
 }
 
-// ---- Versions ----
-
 // Whatever is flushed or compacted meanwhile.
 TEST_F(ContractTest, AVersionStaysAsItWas) {
   Open();
   AddFile(db_.get(), 0, {"a", "b"});
   Put("b", "newer");
   Delete("c");
-  ASSERT_OK(
-      db_->DeleteRange(WriteOptions(), db_->DefaultColumnFamily(), "x", "z"));
+  ASSERT_OK(db_->DeleteRange(WriteOptions(), "x", "z"));
   const ReadOptions read_options;
   const ColumnFamilyVersion version(db_.get(), db_->DefaultColumnFamily(),
                                     read_options);
@@ -150,15 +131,12 @@ TEST_F(ContractTest, AVersionStaysAsItWas) {
   EXPECT_FALSE(version.MayHoldUncommitted());
 }
 
-// ---- Files that are opened apart from their DB ----
-
 // SstFileReader hands what it has opened to the table factory, and goes on
 // without a table. Neither the DB's block cache nor its statistics notice.
 TEST_F(ContractTest, AFileIsReadApartFromItsDB) {
   BlockBasedTableOptions table;
-  table.filter_policy = NewSurfFilterPolicy({0, 8});
   table.block_cache = NewLRUCache(1 << 20);
-  options_.table_factory = std::make_shared<ProteanTableFactory>(table);
+  UsePolicy(NewSurfFilterPolicy({0, 8}), table);
   Open();
   AddFile(db_.get(), 0, {"a", "b"});
   const std::string path = OneFile();
@@ -190,8 +168,6 @@ TEST_F(ContractTest, AFileIsReadApartFromItsDB) {
   EXPECT_TRUE(s.IsNotFound() || s.IsPathNotFound()) << s.ToString();
 }
 
-// ---- Handles of the C API ----
-
 // The handle of the DB inside a TransactionDB is a struct like all others. (All
 // others: tests/shared/c_program.c.)
 TEST(CHandlesTest, TransactionDatabases) {
@@ -217,22 +193,23 @@ TEST(CHandlesTest, TransactionDatabases) {
   rocksdb_options_destroy(options);
 }
 
-// ---- Questions ----
+// ---- Questions to filters ----
 
+// Its builders and readers note what they are asked.
 class RecordingPolicy : public FilterPolicy {
  public:
-  explicit RecordingPolicy(Keys* calls) : calls_(calls) {}
-
   const char* Name() const override { return "RecordingPolicy"; }
   const char* CompatibilityName() const override { return Name(); }
 
   FilterBitsBuilder* GetBuilderWithContext(
       const FilterBuildingContext&) const override {
-    return new Builder(calls_);
+    return new Builder();
   }
   FilterBitsReader* GetFilterBitsReader(const Slice&) const override {
-    return new Reader(calls_);
+    return new Reader();
   }
+
+  static inline Keys calls;
 
  private:
   struct NewerBuilder : FilterBitsBuilder {
@@ -241,12 +218,11 @@ class RecordingPolicy : public FilterPolicy {
     virtual double EstimatedFpRate(size_t, size_t) { return 1; }
   };
   struct Builder : NewerBuilder {
-    explicit Builder(Keys* noted) : calls(noted) {}
     void AddKey(const Slice& key) override {
-      calls->push_back("add " + key.ToString());
+      calls.push_back("add " + key.ToString());
     }
     void AddKeyAndAlt(const Slice& key, const Slice& alt) override {
-      calls->push_back("add " + key.ToString() + " and " + alt.ToString());
+      calls.push_back("add " + key.ToString() + " and " + alt.ToString());
     }
     size_t EstimateEntriesAdded() override { return 1; }
     using FilterBitsBuilder::Finish;
@@ -255,14 +231,12 @@ class RecordingPolicy : public FilterPolicy {
       return Slice(buf->get(), 1);
     }
     size_t ApproximateNumEntries(size_t) override { return 1; }
-    Keys* const calls;
   };
 
   struct Reader : FilterBitsReader {
-    explicit Reader(Keys* noted) : calls(noted) {}
     using FilterBitsReader::MayMatch;
     bool MayMatch(const Slice& entry) override {
-      calls->push_back("ask " + entry.ToString());
+      calls.push_back("ask " + entry.ToString());
       return true;
     }
     void MayMatch(int num_keys, Slice** keys, bool* may_match) override {
@@ -271,12 +245,9 @@ class RecordingPolicy : public FilterPolicy {
         call += " " + keys[i]->ToString();
         may_match[i] = true;
       }
-      calls->push_back(call);
+      calls.push_back(call);
     }
-    Keys* const calls;
   };
-
-  Keys* const calls_;
 };
 
 // Builders get the keys in order, and with a prefix extractor each key together
@@ -289,11 +260,11 @@ TEST_F(ContractTest, KeysAndPrefixes) {
       if (!prefixes && !whole_keys) continue;
       SCOPED_TRACE(prefixes ? "with prefixes" : "without prefixes");
       SCOPED_TRACE(whole_keys ? "with whole keys" : "without whole keys");
-      Keys calls;
+      Keys& calls = RecordingPolicy::calls;
+      calls.clear();
       BlockBasedTableOptions table;
-      table.filter_policy = std::make_shared<RecordingPolicy>(&calls);
       table.whole_key_filtering = whole_keys;
-      options_.table_factory = NewProteanTableFactory(table);
+      UsePolicy(std::make_shared<RecordingPolicy>(), table);
       if (prefixes) {
         options_.prefix_extractor.reset(NewFixedPrefixTransform(1));
       }

@@ -4,8 +4,6 @@
 //  (That it never takes the markers of ProteanTableIterator for keys, every
 //  test of open seeks proves.)
 
-#include <functional>
-
 #include "db/column_family.h"
 #include "db/version_set.h"
 #include "rocksdb/utilities/debug.h"
@@ -263,19 +261,20 @@ TEST(SampledSeekTest, IsKnownBeforeRocksDBDecides) {
   EXPECT_LT(sampled, 200);
 }
 
-class ReadSamplesTest : public NumberedDBTest {
- protected:
-  static constexpr uint64_t kKeys = 20'000;
-  static constexpr int kSeeks = 50'000;
+using ReadSamplesTest = NumberedDBTest;
+
+TEST_F(ReadSamplesTest, AreThoseOfStock) {
+  constexpr uint64_t kKeys = 20'000;
+  constexpr int kSeeks = 50'000;
   struct Samples {
     uint64_t reads = 0;
     uint64_t collapsible = 0;
   };
-
   // A level of deletions over one of values that are not deleted; returns what
   // is sampled of the first while seeks come to the second.
-  Samples SamplesWith(const std::string& id, const std::string& table) {
-    SetTable(table, id);
+  const auto samples_with = [&](const std::string& id,
+                                const std::string& policy) {
+    SetTable("filter_policy=" + policy, id);
     OpenNew();
     for (const bool deletions : {false, true}) {
       for (uint64_t i = 0; i < kKeys; i++) {
@@ -305,16 +304,11 @@ class ReadSamplesTest : public NumberedDBTest {
       samples.collapsible += file->stats.num_collapsible_entry_reads_sampled;
     }
     return samples;
-  }
-};
-
-TEST_F(ReadSamplesTest, AreThoseOfStock) {
-  const Samples stock =
-      SamplesWith("BlockBasedTable", "filter_policy=bloomfilter:12");
+  };
+  const Samples stock = samples_with("BlockBasedTable", "bloomfilter:12");
   ASSERT_GT(stock.collapsible, 10u * kFileReadSampleRate);
   for (const std::string policy : {"proteus:12", "surf:0:8"}) {
-    const Samples samples =
-        SamplesWith("ProteanTable", "filter_policy=" + policy);
+    const Samples samples = samples_with("ProteanTable", policy);
     EXPECT_NEAR(stock.collapsible, samples.collapsible, .3 * stock.collapsible)
         << policy;
     EXPECT_NEAR(stock.reads, samples.reads, .3 * stock.reads) << policy;

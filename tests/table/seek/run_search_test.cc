@@ -4,21 +4,13 @@
 
 #include "table/seek/run_search.h"
 
-#include <gtest/gtest.h>
-
-#include <functional>
-#include <memory>
-#include <string>
-#include <vector>
-
-#include "util/random.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
 using Kind = SearchPosition::Kind;
-using Strings = std::vector<std::string>;
 
 class FakeMember final : public OpenRun {
  public:
@@ -94,8 +86,8 @@ class FakeMember final : public OpenRun {
   bool waiting = false;
   std::string key;
   std::string next_value;  // empty if the file has none
-  Strings ranges;
-  Strings nothing_from;
+  Keys ranges;
+  Keys nothing_from;
 };
 
 class RunSearchTest : public testing::Test {
@@ -188,7 +180,7 @@ TEST_F(RunSearchTest, RangesBelowAnUpperBoundExcludeIt) {
   b->SeekWatched("k", "h", /*waits=*/false, /*backwards=*/true);
   EXPECT_TRUE(a->ranges.empty());
   a->SeekTo("c", "b");
-  EXPECT_EQ(Strings({"h..k exclusive"}), a->ranges);
+  EXPECT_EQ(Keys({"h..k exclusive"}), a->ranges);
   EXPECT_TRUE(b->ranges.empty());
 }
 
@@ -200,7 +192,7 @@ TEST_F(RunSearchTest, AWaitThatEndsNowhereIsSampledAtOnce) {
   EXPECT_TRUE(a->nothing_from.empty());
   a->valid = false;
   a->Follow();
-  EXPECT_EQ(Strings({"k"}), a->nothing_from);
+  EXPECT_EQ(Keys({"k"}), a->nothing_from);
 }
 
 // Driven as by RocksDB's iterators. The work for each run must be the same
@@ -406,10 +398,9 @@ TEST_F(RunSearchTest, TargetsRightAfterAPassedMarkerAreKnown) {
 
 class RoundBoundsTest : public testing::Test {
  protected:
-  ~RoundBoundsTest() override { ThreadBounds::SetCurrent(nullptr); }
+  ~RoundBoundsTest() override { ClearSearchBounds(); }
   static void Set(const Slice& lower, const Slice& upper) {
-    ThreadBounds::SetCurrent(
-        std::make_shared<const ThreadBounds>(&lower, &upper));
+    SetSearchBounds(&lower, &upper);
   }
   RoundBounds bounds_;
 };

@@ -6,13 +6,8 @@
 
 #include "table/seek/seek_decision.h"
 
-#include <gtest/gtest.h>
-
-#include <set>
-
 #include "table/rocksdb_internals/block_based_file.h"
 #include "table/seek/seek_statistics.h"
-#include "table/seek/thread_bounds.h"
 #include "tests/filter_blocks.h"
 #include "tests/protean_db.h"
 
@@ -56,33 +51,30 @@ std::vector<std::string> Blocks(const std::vector<std::string>& keys) {
   return blocks;
 }
 
-class SeekDecisionTest : public testing::Test {
- protected:
-  // Calls `check` with all sets of keys and their filters.
-  template <typename Check>
-  void ForAllFilters(const Check& check) {
-    size_t filters = 0;
-    for (uint32_t subset = 1; subset < 1u << std::size(kCandidates); subset++) {
-      std::vector<std::string> keys;
-      for (size_t i = 0; i < std::size(kCandidates); i++) {
-        if ((subset >> i & 1) != 0) keys.push_back(kCandidates[i]);
-      }
-      for (const std::string& bytes : Blocks(keys)) {
-        if (bytes.empty()) continue;
-        const FilterBlock block{Slice(bytes)};
-        ASSERT_OK(block.status());
-        SCOPED_TRACE("subset " + std::to_string(subset) + ", filter " +
-                     std::to_string(filters));
-        check(block, KeySet(keys.begin(), keys.end()));
-        if (testing::Test::HasFailure()) return;
-        filters++;
-      }
+// Calls `check` with all sets of keys and their filters.
+template <typename Check>
+void ForAllFilters(const Check& check) {
+  size_t filters = 0;
+  for (uint32_t subset = 1; subset < 1u << std::size(kCandidates); subset++) {
+    std::vector<std::string> keys;
+    for (size_t i = 0; i < std::size(kCandidates); i++) {
+      if ((subset >> i & 1) != 0) keys.push_back(kCandidates[i]);
     }
-    EXPECT_GE(filters, 300u);
+    for (const std::string& bytes : Blocks(keys)) {
+      if (bytes.empty()) continue;
+      const FilterBlock block{Slice(bytes)};
+      ASSERT_OK(block.status());
+      SCOPED_TRACE("subset " + std::to_string(subset) + ", filter " +
+                   std::to_string(filters));
+      check(block, KeySet(keys.begin(), keys.end()));
+      if (testing::Test::HasFailure()) return;
+      filters++;
+    }
   }
-};
+  EXPECT_GE(filters, 300u);
+}
 
-TEST_F(SeekDecisionTest, ForwardSeeksAndSeekToFirstMissNoKey) {
+TEST(SeekDecisionTest, ForwardSeeksAndSeekToFirstMissNoKey) {
   std::set<Action> actions;
   std::set<Action> actions_to_first;
   ForAllFilters([&](const FilterBlock& block, const KeySet& keys) {
@@ -128,7 +120,7 @@ TEST_F(SeekDecisionTest, ForwardSeeksAndSeekToFirstMissNoKey) {
   EXPECT_EQ((std::set{Action::kRead, Action::kEmpty}), actions_to_first);
 }
 
-TEST_F(SeekDecisionTest, BackwardSeeksAndSeekToLastMissNoKey) {
+TEST(SeekDecisionTest, BackwardSeeksAndSeekToLastMissNoKey) {
   std::set<Action> actions;
   std::set<Action> actions_to_last;
   ForAllFilters([&](const FilterBlock& block, const KeySet& keys) {
@@ -185,7 +177,7 @@ Marker ProbeAt(const std::string& user_key) {
   return marker;
 }
 
-TEST_F(SeekDecisionTest, MovesMissNoKey) {
+TEST(SeekDecisionTest, MovesMissNoKey) {
   size_t moves = 0;
   size_t stays = 0;
   ForAllFilters([&](const FilterBlock& block, const KeySet& keys) {
@@ -215,7 +207,7 @@ TEST_F(SeekDecisionTest, MovesMissNoKey) {
 }
 
 // A file waits behind the key of another file, or at its marker.
-TEST_F(SeekDecisionTest, ProbesMoveOnToTheirStops) {
+TEST(SeekDecisionTest, ProbesMoveOnToTheirStops) {
   const std::string bytes =
       BuildProteusBlock({"a", "e", "j", "o", "t", "z"}, TrieAndSet(0, 8), 20);
   const FilterBlock block{Slice(bytes)};
@@ -249,7 +241,7 @@ TEST_F(SeekDecisionTest, ProbesMoveOnToTheirStops) {
   }
 }
 
-// ---- Bounds ----
+// ---- Bounds and outcomes ----
 
 TEST(SeekBoundsTest, TheThreadsBoundsFillTheGaps) {
   const Slice own("d");
@@ -270,8 +262,6 @@ TEST(SeekBoundsTest, TheThreadsBoundsFillTheGaps) {
   EXPECT_EQ(nullptr, bounds.upper);
   EXPECT_EQ(nullptr, bounds.lower);
 }
-
-// ---- Outcomes ----
 
 FileDescription DescribeFile() {
   FileDescription description;
