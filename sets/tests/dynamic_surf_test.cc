@@ -198,51 +198,38 @@ TEST_F(DynamicSurfTest, ReadersAndWriters) {
   constexpr uint64_t kStays = 4000;
   for (uint64_t n = 0; n < kStays; n++) keys_.insert(key_of(n));
   Build();
-  std::atomic<bool> is_done{false};
-  std::vector<std::thread> readers;
-  for (uint32_t seed = 0; seed < 2; seed++) {
-    readers.emplace_back([&, seed] {
-      std::mt19937 random(seed);
-      while (!is_done) {
-        const std::string key = key_of(random() % kStays);
-        ASSERT_TRUE(filter_->MayContain(key));
-        ASSERT_TRUE(filter_->RangeMayContain(Range(key, key + '\0')));
-        std::string bound;
-        ASSERT_TRUE(filter_->LowerBound(key, &bound));
-        ASSERT_EQ(bound, key);
-        ASSERT_GE(filter_->Count(Range("", kEnd)).most, kStays);
-      }
-    });
-  }
-  // Each writer has keys of its own.
-  std::vector<std::thread> writers;
-  for (uint32_t seed = 2; seed < 4; seed++) {
-    writers.emplace_back([&, seed] {
-      std::mt19937 random(seed);
-      for (int i = 0; i < 30000; i++) {
-        const std::string key = key_of(kStays + 2 * (random() % 20000) + seed);
-        const bool is_there = [&] {
-          const std::lock_guard<std::mutex> lock(mutex_);
-          return keys_.count(key) > 0;
-        }();
-        if (!is_there || random() % 8 == 0) {
-          Insert(key);
-        } else if (random() % 2 == 0) {
-          Delete(key);
-        }
-      }
-    });
-  }
-  std::thread merger([&] {
-    while (!is_done) {
+  std::atomic<int> writing{2};
+  InThreads(5, [&](size_t thread) {
+    std::mt19937 random(static_cast<uint32_t>(thread));
+    while (thread == 4 && writing > 0) {
       ASSERT_OK(filter_->Merge());
       Stats();
     }
+    while (thread < 2 && writing > 0) {
+      const std::string key = key_of(random() % kStays);
+      ASSERT_TRUE(filter_->MayContain(key));
+      ASSERT_TRUE(filter_->RangeMayContain(Range(key, key + '\0')));
+      std::string bound;
+      ASSERT_TRUE(filter_->LowerBound(key, &bound));
+      ASSERT_EQ(bound, key);
+      ASSERT_GE(filter_->Count(Range("", kEnd)).most, kStays);
+    }
+    if (thread < 2 || thread == 4) return;
+    // Each of the two writers has keys of its own.
+    for (int i = 0; i < 30000; i++) {
+      const std::string key = key_of(kStays + 2 * (random() % 20000) + thread);
+      const bool is_there = [&] {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return keys_.count(key) > 0;
+      }();
+      if (!is_there || random() % 8 == 0) {
+        Insert(key);
+      } else if (random() % 2 == 0) {
+        Delete(key);
+      }
+    }
+    writing--;
   });
-  for (std::thread& writer : writers) writer.join();
-  is_done = true;
-  for (std::thread& reader : readers) reader.join();
-  merger.join();
   ASSERT_OK(filter_->Merge());
   EXPECT_EQ(Stats().keys_not_found, 0);
   ExpectKeys();

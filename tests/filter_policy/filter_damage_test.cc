@@ -231,19 +231,17 @@ class DamageTest : public testing::TestWithParam<Damaged> {
 class ProteusDamageTest : public DamageTest {};
 class TrieDamageTest : public DamageTest {};
 
-std::string NameOf(const testing::TestParamInfo<Damaged>& test) {
-  return test.param.name;
-}
+const testing::PrintToStringParamName kNames;
 INSTANTIATE_TEST_SUITE_P(Proteus, DamageTest, testing::ValuesIn(ProteusCases()),
-                         NameOf);
+                         kNames);
 INSTANTIATE_TEST_SUITE_P(Surf, DamageTest, testing::ValuesIn(SurfCases()),
-                         NameOf);
+                         kNames);
 INSTANTIATE_TEST_SUITE_P(Tries, DamageTest, testing::ValuesIn(TrieCases()),
-                         NameOf);
+                         kNames);
 INSTANTIATE_TEST_SUITE_P(Designs, ProteusDamageTest,
-                         testing::ValuesIn(ProteusCases()), NameOf);
+                         testing::ValuesIn(ProteusCases()), kNames);
 INSTANTIATE_TEST_SUITE_P(Encodings, TrieDamageTest,
-                         testing::ValuesIn(TrieCases()), NameOf);
+                         testing::ValuesIn(TrieCases()), kNames);
 
 TEST_P(DamageTest, NoDamage) {
   EXPECT_OK(OfDamaged(block_));

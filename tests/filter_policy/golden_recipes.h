@@ -42,18 +42,12 @@ inline Keys RandomIntegers(size_t count) {
   return Drawn(count, [&] { return random.Bytes(8); });
 }
 
-// Short keys, of which many are neighbors.
-inline Keys Counters(uint32_t count, uint32_t step) {
-  return MakeKeys(count,
-                  [step](size_t i) { return BigEndian(i * step).substr(5); });
-}
-
-// Counters after a few bytes, which become the run of the root.
-inline Keys CountersAfter(const std::string& begin, uint32_t count,
-                          uint32_t step) {
-  Keys keys = Counters(count, step);
-  for (std::string& key : keys) key = begin + key;
-  return keys;
+// Short keys, of which many are neighbors. Bytes before them become the run of
+// the root.
+inline Keys Counters(uint32_t count, uint32_t step,
+                     const std::string& before = "") {
+  return MakeKeys(
+      count, [&](size_t i) { return before + BigEndian(i * step).substr(5); });
 }
 
 inline Keys Emails(size_t count) {
@@ -301,8 +295,8 @@ inline std::vector<Recipe> SurfRecipes() {
       {"integers_real", RandomIntegers(2500), Policy(0, 8)},
       {"integers_both", RandomIntegers(200), Policy(32, 32)},
       {"counters", Counters(4000, 3), Policy(0, 0)},
-      {"counters_after_a_beginning",
-       CountersAfter("\x80\x01\x02\x03\x04", 4000, 3), Policy(0, 0)},
+      {"counters_after_a_beginning", Counters(4000, 3, "\x80\x01\x02\x03\x04"),
+       Policy(0, 0)},
       {"wide_top", WideTop(), Policy(0, 0)},
       {"emails", Emails(1500), Policy(0, 4)},
       {"emails_prefix_bits", Emails(1500),

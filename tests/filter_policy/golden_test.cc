@@ -338,10 +338,6 @@ std::vector<GoldenCase> CasesOf(const GoldenSet& set) {
   return cases;
 }
 
-std::string NameOf(const testing::TestParamInfo<GoldenCase>& test) {
-  return test.param.recipe->name;
-}
-
 class GoldenTest : public testing::TestWithParam<GoldenCase> {
  protected:
   static void SetUpTestSuite() {
@@ -363,9 +359,11 @@ class GoldenTest : public testing::TestWithParam<GoldenCase> {
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(Surf, GoldenTest,
-                         testing::ValuesIn(CasesOf(SurfBlocks())), NameOf);
+                         testing::ValuesIn(CasesOf(SurfBlocks())),
+                         testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Proteus, GoldenTest,
-                         testing::ValuesIn(CasesOf(ProteusBlocks())), NameOf);
+                         testing::ValuesIn(CasesOf(ProteusBlocks())),
+                         testing::PrintToStringParamName());
 
 TEST_P(GoldenTest, IsRead) {
   ASSERT_FALSE(files_.empty()) << "the recipe has no block yet";

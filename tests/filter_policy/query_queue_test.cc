@@ -204,27 +204,23 @@ TEST(QueryQueueTest, Concurrency) {
   constexpr int kPerThread = 20000;
   QueryQueue queue(500, 1);
   std::atomic<int> running{kThreads};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; t++) {
-    threads.emplace_back([&, t] {
-      for (int i = 0; i < kPerThread; i++) {
-        // All lengths occur, so that bytes of one query in another would show.
-        const std::string lo(1 + i % 50, static_cast<char>('a' + t));
-        if (queue.Tick()) queue.Record(lo, lo + "~", i % 2 == 0);
-      }
-      running--;
-    });
-  }
-  int snapshots = 0;
-  do {
-    for (const SampleQuery& query : queue.Snapshot()) {
-      ASSERT_EQ(std::string(query.lo.size(), query.lo[0]), query.lo);
-      ASSERT_EQ(query.lo + "~", query.hi);
+  InThreads(kThreads + 1, [&](size_t t) {
+    if (t == kThreads) {
+      do {
+        for (const SampleQuery& query : queue.Snapshot()) {
+          ASSERT_EQ(std::string(query.lo.size(), query.lo[0]), query.lo);
+          ASSERT_EQ(query.lo + "~", query.hi);
+        }
+      } while (running > 0);
+      return;
     }
-    snapshots++;
-  } while (running > 0);
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_GT(snapshots, 0);
+    for (int i = 0; i < kPerThread; i++) {
+      // All lengths occur, so that bytes of one query in another would show.
+      const std::string lo(1 + i % 50, static_cast<char>('a' + t));
+      if (queue.Tick()) queue.Record(lo, lo + "~", i % 2 == 0);
+    }
+    running--;
+  });
   EXPECT_EQ(uint64_t{kThreads} * kPerThread,
             queue.recorded() + queue.dropped());
   EXPECT_EQ(std::min<size_t>(500, queue.recorded()), queue.size());
