@@ -207,9 +207,7 @@ TEST(AmqTest, KeepsWhatMayBeContained) {
     for (uint64_t bits_per_key : {2, 8, 20, 30}) {
       SCOPED_TRACE(Name(kind) + " " + std::to_string(bits_per_key));
       const BuiltAmq amq(
-          kind == AmqKind::kNone
-              ? AmqPlan()
-              : PlanAmq(kind, hashes.size(), hashes.size() * bits_per_key / 8),
+          PlanAmq(kind, hashes.size(), hashes.size() * bits_per_key / 8),
           hashes);
       for (uint32_t size = 0; size <= 64; size++) {
         Hashes asked = RandomHashes(size, size);
@@ -425,10 +423,9 @@ TEST(NeighboursTest, FiltersMissNoKeyInARange) {
   for (const char* const tail : {"", "-tail"}) {
     for (const std::string shape : kShapes) {
       const Numbers numbers = NumbersOf(shape, 2000);
-      std::vector<std::string> keys;
-      for (const uint64_t number : numbers) {
-        keys.push_back(BigEndian(number) + tail);
-      }
+      const Keys keys = MakeKeys(numbers.size(), [&](size_t i) {
+        return BigEndian(numbers[i]) + tail;
+      });
       for (const ProteusDesign& design :
            {TrieAndSet(0, 64, kRibbonAmq), TrieAndSet(0, 61, kRibbonAmq),
             TrieAndSet(9, 63, kRibbonAmq), TwoSets(57, 64, kRibbonAmq),

@@ -403,8 +403,11 @@ void ExpectSameRates(const DesignRates& one_by_one, const DesignRates& rates,
 }
 
 // Groups of queries give the rates that the queries one by one give, with a
-// prior, with whole keys, and in series.
-TEST(CpfprTest, RatesOfGroups) {
+// prior, with whole keys, and in series; and a sample those of two sets. If a
+// limit ends that sum early, the rate is above the limit, and no higher than it
+// should be.
+TEST(CpfprTest, RatesOfGroupsAndOfTwoSets) {
+  constexpr double kRounding = 1e-9;
   for (const Case& c : AllCases()) {
     const Modeled modeled(c.keys, c.samples, /*with_prior=*/true);
     const KeyStatistics& statistics = modeled.statistics;
@@ -432,25 +435,12 @@ TEST(CpfprTest, RatesOfGroups) {
         }
       }
     }
-  }
-}
-
-// A sample gives the rates of two sets that the queries one by one give. If a
-// limit ends the sum early, the rate is above the limit, and no higher than it
-// should be.
-TEST(CpfprTest, RatesOfTwoSets) {
-  constexpr double kRounding = 1e-9;
-  for (const Case& c : AllCases()) {
-    const Modeled modeled(c.keys, c.samples, /*with_prior=*/true);
-    const KeyStatistics& statistics = modeled.statistics;
-    const CpfprModel& model = modeled.model;
-    const uint64_t bytes = c.keys.size() * 12 / 8;
-    const uint32_t last = std::min<uint32_t>(statistics.max_bits(), 120);
+    const uint32_t last_of_two = std::min<uint32_t>(last, 120);
     for (size_t step : {1, 3}) {
       const QuerySample sample = MakeQuerySample(model, step);
       EXPECT_LE(sample.queries.size(), model.queries().size());
-      for (uint32_t first = 3; first < last; first += 11) {
-        for (uint32_t bits = first + 1; bits <= last; bits += 7) {
+      for (uint32_t first = 3; first < last_of_two; first += 11) {
+        for (uint32_t bits = first + 1; bits <= last_of_two; bits += 7) {
           const ProteusDesign design = TwoSets(first, bits, kBloomAmq, 0.4);
           const LayerPlans plans = PlanLayers(design, statistics, bytes, 0);
           const DesignRates one_by_one = model.Average(design, plans, step);

@@ -5,6 +5,7 @@
 //  of ranges, which finds, replaces and forgets them. The cache of misses: its
 //  answers are true for any keys, and for any number of threads.
 
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -57,22 +58,17 @@ DeadRange Range(const std::string& begin, const std::string& end,
   return range;
 }
 
-// Numbers of files and keys, as "1abc 2d".
-std::vector<std::pair<uint64_t, std::string>> FilesAndKeys(
-    const std::string& words) {
-  std::vector<std::pair<uint64_t, std::string>> all;
-  std::istringstream in(words);
-  for (std::string word; in >> word;) {
-    all.emplace_back(word[0] - '0', word.substr(1));
-  }
-  return all;
+Keys WordsOf(const std::string& text) {
+  std::istringstream in(text);
+  return Keys(std::istream_iterator<std::string>(in), {});
 }
 
-// The ranges of the files that have the keys; "-" where there is none.
+// The ranges of the files that have the keys, as "1abc 2d"; "-" where there is
+// none.
 std::string FoundIn(const DeadRanges& ranges, const std::string& asked) {
   std::string found;
-  for (const auto& [file, key] : FilesAndKeys(asked)) {
-    const auto range = ranges.Find(file, key);
+  for (const std::string& word : WordsOf(asked)) {
+    const auto range = ranges.Find(word[0] - '0', word.substr(1));
     found += range == nullptr ? "- " : range->begin + "-" + range->end + " ";
   }
   return found;
@@ -129,9 +125,10 @@ TEST(DeadRangesTest, TheOldestRangesMakeRoom) {
 // The ends of the gaps of files that have the keys; "-" where none is known.
 std::string EndsOf(const MissCache& misses, const std::string& asked) {
   std::string ends;
-  for (const auto& [file, key] : FilesAndKeys(asked)) {
+  for (const std::string& word : WordsOf(asked)) {
     std::string end;
-    ends += (misses.Find(file, key, &end) ? end : "-") + " ";
+    const bool found = misses.Find(word[0] - '0', word.substr(1), &end);
+    ends += (found ? end : "-") + " ";
   }
   return ends;
 }
@@ -223,8 +220,7 @@ std::string ListOf(const Entries& entries) {
 // Entries in words: "k0 -k1" are a value and a deletion.
 Entries EntriesOf(const std::string& words) {
   Entries entries;
-  std::istringstream in(words);
-  for (std::string word; in >> word;) {
+  for (const std::string& word : WordsOf(words)) {
     const bool is_deletion = word[0] == '-';
     entries.push_back({word.substr(is_deletion ? 1 : 0), is_deletion});
   }

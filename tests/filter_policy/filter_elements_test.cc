@@ -17,6 +17,7 @@
 #include "filter_policy/proteus/prior/key_form.h"
 #include "tests/filter_policy/small_blocks.h"
 #include "tests/filter_policy/surf_models.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -582,8 +583,6 @@ struct FormCase {
   std::vector<uint32_t> ends;  // of fields, in bits
 };
 
-class KeyFormTest : public testing::TestWithParam<FormCase> {};
-
 const FormCase kForms[] = {
     {"u64", KeyForm::kNumber, {}},
     // The first 14 bits tell the tenants apart.
@@ -601,33 +600,31 @@ const FormCase kForms[] = {
     {"url", KeyForm::kText, {}},
 };
 
-}  // namespace
-
-INSTANTIATE_TEST_SUITE_P(KeyTypes, KeyFormTest, testing::ValuesIn(kForms),
-                         [](const auto& test) { return test.param.key_type; });
-
-TEST_P(KeyFormTest, IsKnownFromTheKeys) {
-  KeyType type = KeyType::kU64;
-  ASSERT_OK(ParseKeyType(GetParam().key_type, &type));
-  Rng rng(17);
-  const KeyStore store = Stored(DrawDistinct(SourceOf(type).draw, 50000, &rng));
-  const KeyStatistics statistics(store);
-  std::vector<uint32_t> ends = FieldEndsOf(statistics);
-  EXPECT_EQ(GetParam().form, KeyFormOf(store, statistics, !ends.empty()));
-  if (GetParam().form == KeyForm::kFields) return;
-  EXPECT_EQ(GetParam().ends, ends);
+TEST(KeyFormTest, IsKnownFromTheKeys) {
+  for (const auto& [key_type, form, expected] : kForms) {
+    SCOPED_TRACE(key_type);
+    KeyType type = KeyType::kU64;
+    ASSERT_OK(ParseKeyType(key_type, &type));
+    Rng rng(17);
+    const KeyStore store =
+        Stored(DrawDistinct(SourceOf(type).draw, 50000, &rng));
+    const KeyStatistics statistics(store);
+    const std::vector<uint32_t> ends = FieldEndsOf(statistics);
+    EXPECT_EQ(form, KeyFormOf(store, statistics, !ends.empty()));
+    EXPECT_EQ(form == KeyForm::kFields ? ends : expected, ends);
+  }
 }
 
 // Numbers of 20 digits are numbers; longer printed keys have fields.
 TEST(PrintedFormTest, NumbersHaveTwentyDigits) {
-  for (size_t digits : {8, 20, 21}) {
-    const KeyStore store = Stored(MakeKeys(1000, [digits](size_t i) {
-      const std::string key = std::to_string(7 * i);
-      return std::string(digits - key.size(), '0') + key;
-    }));
+  for (int digits : {8, 20, 21}) {
+    const KeyStore store = Stored(
+        MakeKeys(1000, [digits](size_t i) { return Digits(7 * i, digits); }));
     EXPECT_EQ(digits > 20 ? KeyForm::kFields : KeyForm::kDigits,
               KeyFormOf(store, KeyStatistics(store), /*has_fields=*/false));
   }
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -571,7 +571,6 @@ class SizeEstimatesTest : public FileFilterTest,
     context.level_at_creation = 3;
     context.is_bottommost = true;
     context.reason = TableFileCreationReason::kCompaction;
-    policies_.push_back(policy_);
     return FileFilterTest::NewBuilder(*policy_, context);
   }
 
@@ -592,8 +591,6 @@ class SizeEstimatesTest : public FileFilterTest,
     built.block = Finish(builder.get());
     return built;
   }
-
-  std::vector<std::shared_ptr<const FilterPolicy>> policies_;
 };
 
 // At every key, and later at some.

@@ -10,6 +10,7 @@
 
 #include "db_bench_ext/workload.h"
 #include "tests/filter_policy/small_blocks.h"
+#include "tests/protean_db.h"
 #include "tests/with_salt.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -256,10 +257,7 @@ TEST(PriorTest, PointsNearPrintedKeys) {
     std::function<void(std::string*)> change;
     double most;
   };
-  const auto digits = [&] {
-    const std::string number = std::to_string(rnd.Uniform(1000000000000));
-    return std::string(12 - number.size(), '0') + number;
-  };
+  const auto digits = [&] { return Digits(rnd.Uniform(1000000000000), 12); };
   const auto text = [&] {
     std::string key(4 + rnd.Uniform(4), ' ');
     for (char& c : key) c = static_cast<char>('a' + rnd.Uniform(26));
