@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A cascade filter inserts, flushes, merges, opens and closes. At every
-//  mutation of files that it makes, it is killed by kill -9; at every third
-//  one, the power fails, too. Everything that Flush had acknowledged is there
-//  when the filter is opened again, and deletions that it had acknowledged stay
-//  deletions.
+//  A cascade filter is killed by kill -9 at every mutation of files that it
+//  makes; at every third one, the power fails, too. What Flush had
+//  acknowledged, insertions and deletions, is there when the filter is opened
+//  again.
 
 #include <random>
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The parts of a SuRF with updates against a set of keys: all short sequences
-//  of inserts, deletes and merges over small sets of keys that collide, and
-//  long random ones over difficult keys. Merges are cut in two, so that inserts
-//  and deletes come between their beginning and their end, and some fail.
+//  of steps over few keys that collide, and long random ones over difficult
+//  keys. Steps come in the middle of merges, which may fail.
 
 #include <map>
 #include <random>
@@ -160,8 +159,7 @@ class CheckedParts {
 
 enum Step { kBegin, kEnd, kFail, kFirstKey };
 
-// Returns true if the step can be the next one. Step kFirstKey + i inserts or
-// deletes a key.
+// Step kFirstKey + i inserts or deletes a key.
 bool IsPossible(const CheckedParts& parts, int step) {
   return step >= kFirstKey || parts.IsMerging() == (step != kBegin);
 }

@@ -2,10 +2,8 @@
 
 //  Quotient filters against multisets of fingerprints: after every sequence of
 //  insertions and deletions if they are small, and after random operations up
-//  to the capacity if they are large; merges and sizes, long runs, and bad
-//  arguments. The public quotient filter, beside a std::map of the keys and
-//  their copies. Saved filters: the bytes that the format fixes, filters that
-//  are loaded and go on, and damage of all kinds.
+//  to the capacity if they are large. The public quotient filter. Saved
+//  filters, and damage of all kinds.
 
 #include "sets/experimental/quotient_filter.h"
 

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Sets of hashes miss no hash, whatever the plan, and have the planned false
-//  positive rate. Those that keep neighbours together answer for several of
-//  them as they would one by one, with no more false positives than planned,
-//  however the stored ones lie.
+//  Sets of hashes, whatever the plan, also if they keep neighbours together,
+//  miss no hash and have the planned false positive rate.
 
 #include "filter_policy/amq/amq.h"
 
@@ -131,8 +129,7 @@ TEST(AmqTest, BloomIsNoWorseThanRocksDBs) {
   }
 }
 
-// With many hashes, a Ribbon filter is built in shards, which keep its promises
-// and its size.
+// With many hashes, a Ribbon filter consists of shards.
 TEST(AmqTest, RibbonInShards) {
   for (size_t count : {131073, 200000, 262145, 400000}) {
     const Hashes hashes = RandomHashes(count, count);
@@ -192,8 +189,7 @@ TEST(AmqTest, TinySets) {
                     BuiltAmq(plan, RandomHashes(10, 1)).FalsePositives(1000));
           continue;
         }
-        // Chance decides more in a small set, so that it only must tell
-        // anything.
+        // Chance decides more in a small set: it must tell anything at all.
         EXPECT_LE(amq.FalsePositives(20000),
                   2 * 20000 * plan.false_positive_rate + 100);
       }
@@ -275,8 +271,7 @@ TEST(AmqTest, OtherHashesThanPlanned) {
   }
 }
 
-// (Sets with damaged headers that are accepted are asked in
-// filter_damage_test.cc.)
+// (Sets with damaged headers that are accepted: filter_damage_test.cc.)
 TEST(AmqTest, DamagedHeaders) {
   for (AmqKind kind : kKinds) {
     const BuiltAmq built(PlanAmq(kind, 500, 700), RandomHashes(500, 1));
@@ -415,8 +410,7 @@ TEST(NeighboursTest, AnswersAsOneByOne) {
   }
 }
 
-// Ranges over dense, sparse and crowded keys, as a sorted vector answers them:
-// with words and with bytes as keys, a trie, two sets, and prefixes so long
+// With words and with bytes as keys, a trie, two sets, and prefixes so long
 // that a group begins in one byte and ends in another.
 TEST(NeighboursTest, FiltersMissNoKeyInARange) {
   std::mt19937_64 random(8);

@@ -119,8 +119,7 @@ struct SmallSpace {
 // Ranges of numbers, both ends included.
 using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;
 
-// Compares what the model says of these ranges, which count as samples, with
-// what an enumeration says, for all designs.
+// Compares what the model says of these ranges, as samples, for all designs.
 void CompareWithEnumeration(const SmallSpace& space, const Ranges& ranges,
                             bool hi_inclusive = true) {
   std::vector<SampleQuery> samples;
@@ -393,8 +392,7 @@ TEST(CpfprTest, ChoosesAmongTheBest) {
   }
 }
 
-// Whether rates are those that the queries give one by one, up to rounding.
-// The root makes more of what rounding leaves.
+// Up to rounding, of which the root makes more.
 void ExpectSameRates(const DesignRates& one_by_one, const DesignRates& rates,
                      double rounding, double of_root) {
   ASSERT_NEAR(one_by_one.all, rates.all, rounding);
@@ -404,8 +402,7 @@ void ExpectSameRates(const DesignRates& one_by_one, const DesignRates& rates,
 
 // Groups of queries give the rates that the queries one by one give, with a
 // prior, with whole keys, and in series; and a sample those of two sets. If a
-// limit ends that sum early, the rate is above the limit, and no higher than it
-// should be.
+// limit ends that sum, the rate is above the limit, and no higher than without.
 TEST(CpfprTest, RatesOfGroupsAndOfTwoSets) {
   constexpr double kRounding = 1e-9;
   for (const Case& c : AllCases()) {
@@ -463,8 +460,7 @@ TEST(CpfprTest, RatesOfGroupsAndOfTwoSets) {
   }
 }
 
-// Where false positives are cheap, designs are cheaper to ask, and have at most
-// MaxRateForTime more of them.
+// Where they are cheap, designs may have MaxRateForTime more of them.
 TEST(CpfprTest, PriceOfAFalsePositive) {
   int cheaper = 0;
   for (const Case& c : CasesOfNumbers()) {
@@ -538,8 +534,7 @@ TEST(CpfprTest, CountTests) {
   }
 }
 
-// A design has no kind that is not allowed, and where no design fits, one that
-// lets most through.
+// Only some kinds are allowed, or no design fits and most queries pass.
 TEST(CpfprTest, LittleChoice) {
   const Case c = CasesOfNumbers()[0];
   const Modeled modeled(c.keys, c.samples);

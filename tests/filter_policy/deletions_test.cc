@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The list of a file's stretches of deletions, compared with what a look at
-//  all its entries tells. Dead ranges: which are worth keeping, and the table
-//  of ranges, which finds, replaces and forgets them. The cache of misses: its
-//  answers are true for any keys, and for any number of threads.
+//  Dead ranges: which are worth keeping, and their table. The cache of misses.
+//  The list of a file's stretches of deletions, compared with all its entries.
 
 #include <iterator>
 #include <map>
@@ -20,8 +18,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// What may be passed, and what is found then: deletion_skips_test, in all small
-// trees.
+// What may be passed, and what is found then: deletion_skips_test.
 TEST(DeadRangeFinderTest, FewEntriesAreNotWorthKeeping) {
   constexpr uint64_t kEnough = DeadRangeFinder::kMinEntries;
   for (const uint64_t entries : {kEnough - 1, kEnough}) {
@@ -63,8 +60,7 @@ Keys WordsOf(const std::string& text) {
   return Keys(std::istream_iterator<std::string>(in), {});
 }
 
-// The ranges of the files that have the keys, as "1abc 2d"; "-" where there is
-// none.
+// The ranges of files and keys such as "1abc 2d"; "-" where there is none.
 std::string FoundIn(const DeadRanges& ranges, const std::string& asked) {
   std::string found;
   for (const std::string& word : WordsOf(asked)) {
@@ -310,8 +306,7 @@ TEST(DeletionStretchesTest, DamagedListsAreEmpty) {
   EXPECT_EQ(0u, DeletionStretches("").size());
 }
 
-// A stretch has no value and each of its keys; all that are long enough are
-// there.
+// All stretches that are long enough are there, with all keys and no value.
 TEST(DeletionStretchesTest, RandomEntries) {
   Lcg random(1);
   for (int round = 0; round < 2000; round++) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The design of a file before is taken where keys and samples are like those
-//  before, and searched anew where they are not.
+//  An earlier file's design is taken where keys and samples are like its own.
 
 #include "filter_policy/proteus/design_memory.h"
 
@@ -111,8 +110,7 @@ TEST_F(DesignMemoryTest, AFileThatIsAlikeTakesTheDesign) {
       const std::string planted = Plant(odd, rates);
       const Keys second = KeysOf(3, kKeys * 4 / 5);
       EXPECT_EQ(planted, DesignOf(second, samples(second, 4)));
-      // A design is dropped where it is worse, or so good that others may be
-      // better.
+      // It is dropped where it is worse, or so good that others may be better.
       const Keys third = KeysOf(5);
       const auto asked = samples(third, 6);
       for (const Rates& promised : {kPerfect, kBad}) {

@@ -5,9 +5,8 @@
 //  ends of a block: surf_exhaustive_test.cc. Keys in no order:
 //  parted_filter_test.cc. Damage, at any alignment: filter_damage_test.cc.)
 //
-//  Its hashes: each file has a salt, and absent keys that one filter lets
-//  through are nothing to another filter of the same keys. A digest that is
-//  reused from an earlier call is always that of the bytes of the current call.
+//  Its hashes: each file has a salt, and a digest that is reused from an
+//  earlier call is always that of the bytes of the current call.
 
 #include <atomic>
 #include <set>
@@ -128,9 +127,8 @@ TEST(FilterBlockTest, BuilderVerifiesItsBlockIfAskedTo) {
 
 // ---- Many threads ----
 
-// Filters of all kinds that several threads ask at once, as the iterators of a
-// DB do: no question changes a filter. ThreadSanitizer sees what the answers do
-// not show.
+// Several threads ask a filter at once, as the iterators of a DB do.
+// ThreadSanitizer sees what the answers do not show.
 TEST(FilterBlockTest, QuestionsShareNoState) {
   for (const auto& [name, keys] : KeyFamilies(3000, 31)) {
     for (const char* spec : {"surf:4:4", "surf:0:8", "proteus:12",
@@ -316,8 +314,7 @@ TEST(PrefixHashTest, OnlyEqualHeadsShareADigest) {
   }
 }
 
-// Each byte, and the number of bytes, makes a difference: to heads of one word,
-// without zeros at their end.
+// Each byte, and their number, counts: to heads of one word, without end zeros.
 TEST(PrefixHashTest, DigestsDiffer) {
   for (const uint64_t process : {uint64_t{0}, uint64_t{7}, ~uint64_t{0}}) {
     std::set<uint64_t> digests;
@@ -344,9 +341,8 @@ TEST(PrefixHashTest, DigestsDiffer) {
   }
 }
 
-// A lookup that asks several filters computes each digest once: of heads of
-// different lengths, of files of different processes, and also after lookups
-// that have asked one filter only.
+// A lookup asks several filters, for heads of different lengths, of files of
+// different processes, also after lookups that have asked one filter.
 TEST(PrefixHashTest, DigestsAreComputedOnce) {
   for (const bool idle : {false, true}) {
     for (const size_t size : {kMinRemembered, size_t{200}, kMaxRemembered}) {
@@ -409,9 +405,8 @@ TEST(PrefixHashTest, OwnBytes) {
   }
 }
 
-// A sequence of keys, each asked for some number of times, from two buffers,
-// whole or in part, for some processes. It is long enough to enter the idle
-// state and to leave it.
+// Keys from two buffers, whole or in part, for some processes. The sequence is
+// long enough to enter the idle state and to leave it.
 TEST(PrefixHashTest, AnySequenceOnAnyThread) {
   InThreads(4, [](size_t thread) {
     Random rnd(static_cast<uint32_t>(thread + 1));

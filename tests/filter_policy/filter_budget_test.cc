@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  How bits are divided among the sorted runs of a tree, and a budget among its
-//  files: the rules alone, without a DB. What becomes of a budget is compared
-//  with the best allocation there is.
+//  files, compared with the best allocation there is. No test has a DB.
 
 #include "filter_policy/filter_budget.h"
 
@@ -105,9 +104,8 @@ double Cost(const Files& tree, double skew) {
   return cost;
 }
 
-// A lower bound of the false positives per query that any allocation of the
-// budget has, in which each filter has no bits or some within the limits: the
-// largest value of the Lagrangian's dual function.
+// A lower bound of the false positives per query that any allocation within the
+// limits has: the largest value of the Lagrangian's dual function.
 double LeastCost(const Files& tree, double budget, double skew) {
   // The keys of each file, and the share of queries that ask it.
   std::vector<std::pair<double, double>> files;
@@ -398,8 +396,7 @@ TEST(LevelBitsTest, TheLastLevelGivesAQuarterOfABitAtMost) {
   }
 }
 
-// No file takes bits that the last level, which has all of its own, has not
-// given.
+// No file takes bits that the last level has not given.
 TEST(LevelBitsTest, TheTotalIsKeptWhateverTheTree) {
   for (uint64_t ratio : {2, 4, 10, 100}) {
     Files tree = ThreeLevels(4, ratio);

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Damaged blocks are refused and lose no key, or, if the damage gets past the
-//  checks, keep what every opened block promises
-//  (tests/fuzz/block_contracts.h). Nothing outside of them is read.
+//  Damaged blocks are refused and lose no key, or keep what every opened block
+//  promises (tests/fuzz/block_contracts.h). Nothing outside of them is read.
 
 #include "tests/filter_policy/golden_recipes.h"
 #include "tests/filter_policy/small_blocks.h"
@@ -134,8 +133,7 @@ std::vector<Damaged> TrieCases() {
 
 // ---- What damage is refused ----
 
-// Numbers of which no other value is accepted: the rest of the block tells what
-// they must be.
+// Numbers that must be what the rest of the block tells.
 const char kExactNumbers[] =
     "|magic|version|size of the directory|number of keys|number of parts|"
     "kind of a part|number of a part|number of a unit|compression of a part|"
@@ -210,8 +208,7 @@ class DamageTest : public testing::TestWithParam<Damaged> {
     ASSERT_EQ(exam.answers, again.answers)
         << "the answers depend on what lies outside of the block";
   }
-  // Gives the damaged bytes a right checksum, asks them, and returns what they
-  // say.
+  // What the bytes say with a right checksum.
   Status OfDamaged(const std::string& bytes) {
     Status status;
     Expect(WithRightChecksums(bytes), &status);
@@ -367,8 +364,7 @@ TEST_P(DamageTest, OtherNumbersUnderARightChecksum) {
             seen.count("alphabet of a place") > 0);
 }
 
-// Every word of the payload, whatever it is a part of. Large blocks have many
-// of each kind.
+// Every word of the payload, or some of a large block, whatever they are.
 TEST_P(DamageTest, ImpossibleNumbersUnderARightChecksum) {
   DamageStride stride;
   const size_t step = block_.size() < 2000 ? 4 : 44;
@@ -456,8 +452,7 @@ void AskEverything(const FilterBlock& block, const Keys& queries) {
   ASSERT_EQ(nullptr, exam.broken) << exam.broken;
 }
 
-// Counts that are wrong together: what one check adds up, another one must
-// still find.
+// What one check adds up, another one must still find.
 TEST_P(TrieDamageTest, CountsInPairsAndTriplesUnderARightChecksum) {
   const BlockLayout::Unit& unit = layout_.units().at(0);
   std::vector<BlockPiece> counts;

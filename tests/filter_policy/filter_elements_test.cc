@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What filters are made of: bit arrays, against a vector of bools; the
-//  order-preserving code over whose digits a SuRF may be: it is optimal, keeps
-//  the order, and is read from a block; and alphabets of places against all
-//  strings of bytes: which prefixes are possible, how many there are, and which
-//  one comes next. Filters that know alphabets against the truth; and what form
-//  a file's keys have.
+//  What filters are made of: bit arrays; the order-preserving code over whose
+//  digits a SuRF may be; alphabets of places, against all strings of bytes, and
+//  in filters; and what form a file's keys have.
 
 #include <limits>
 
@@ -191,9 +188,8 @@ TEST(BitsTest, NumbersOfAnyWidth) {
 
 // ---- Codes of keys ----
 
-// The least cost of codes for the weights in [begin, end): of up to `trees`
-// trees with up to four children a node, whose leaves keep their order. By
-// trying everything.
+// The least cost of codes for the weights in [begin, end), after all attempts:
+// of up to `trees` trees of up to four children a node, with leaves in order.
 uint64_t LeastCost(const std::vector<uint64_t>& weights, size_t begin,
                    size_t end, int trees = 1) {
   if (end - begin == 1) return 0;
@@ -266,9 +262,8 @@ TEST(AlphabeticCodeTest, SkewedWeightsMakeNoLongCodes) {
   }
 }
 
-// Strings compare as their digits do, also where bytes do not occur in the
-// trie. A code that is cut short is refused. (Other damage of codes, as a part
-// of tries: filter_damage_test.cc.)
+// Also where bytes do not occur in the trie. A code that is cut short is
+// refused. (Other damage of codes, as a part of tries: filter_damage_test.cc.)
 TEST(KeyCodeTest, KeepsTheOrder) {
   bool occurs[256] = {};
   const std::string bytes("\0ac\xfe", 4);
@@ -307,8 +302,7 @@ TEST(KeyCodeTest, KeepsTheOrder) {
   }
 }
 
-// Both bounds of a range are encoded as each alone, with codes of all lengths
-// and cut off everywhere.
+// As each bound alone, with codes of all lengths and cut off everywhere.
 TEST(KeyCodeTest, EncodesRanges) {
   bool occurs[256] = {};
   for (int byte = 'a'; byte <= 'z'; byte++) occurs[byte] = true;
@@ -500,8 +494,7 @@ TEST(ByteAlphabetsTest, SmallFiltersKeepTheirSet) {
   EXPECT_FALSE(block->KeyMayMatch("b"));
 }
 
-// Filters of printed keys find every key in every range that holds it, whatever
-// the bounds of the range are.
+// Printed keys are found in every range, whatever its bounds are.
 TEST(ByteAlphabetsTest, FiltersMissNothing) {
   Random rnd(302);
   const auto number = [&](uint32_t below) { return rnd.Uniform(below); };

@@ -42,8 +42,7 @@ inline Keys RandomIntegers(size_t count) {
   return Drawn(count, [&] { return random.Bytes(8); });
 }
 
-// Short keys, of which many are neighbors. Bytes before them become the run of
-// the root.
+// Many are neighbors. Bytes before all of them become the run of the root.
 inline Keys Counters(uint32_t count, uint32_t step,
                      const std::string& before = "") {
   return MakeKeys(
@@ -228,8 +227,7 @@ inline Build Policy(uint32_t hash_bits, uint32_t real_bits,
   };
 }
 
-// Builds a filter with a trie of any encoding, which a policy might never
-// choose.
+// Builds a filter with a trie that a policy might never choose.
 inline Build Trie(const SurfSuffix& suffix, const FstOptions& options,
                   FilterSalt salt = {}) {
   return [=](const Keys& keys) {

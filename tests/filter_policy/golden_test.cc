@@ -212,8 +212,7 @@ std::vector<Range> CountedRanges(const Keys& keys) {
   return ranges;
 }
 
-// Numbers of keys, with l and h where the first or the last key counted may lie
-// outside.
+// With l and h where the first or the last key counted may lie outside.
 std::string CountsAsText(const Surf& surf, const std::vector<Range>& ranges) {
   std::string text;
   for (const Range& range : ranges) {
@@ -225,9 +224,8 @@ std::string CountsAsText(const Surf& surf, const std::vector<Range>& ranges) {
   return text;
 }
 
-// Returns a description of the recipe's first block, and the answers of `block`
-// to points, ranges, prefixes and counts about the recipe's keys, + for "may
-// match".
+// A description of the recipe's first block, and the answers of `block` about
+// the recipe's keys, + for "may match".
 std::string AnswersOf(const FilterBlock& block, const Recipe& recipe) {
   const Queries queries = QueriesAbout(recipe.keys);
   const Surf* surf = block.header().kind == kSurfKind
@@ -273,8 +271,7 @@ void WriteAnswers() {
   }
 }
 
-// The answers of a Proteus, a line a query: points, then ranges, near keys and
-// far from them. + stands for "may match".
+// Those of a Proteus, a line a query, near keys and far from them.
 std::string ProteusAnswers(const FilterBlock& block, const Keys& keys) {
   Lcg random(99);
   Keys queries = {"", "a", std::string("\0", 1), "\xff\xff"};
@@ -408,8 +405,7 @@ TEST_P(GoldenTest, IsWritten) {
          "is added to it: run with PROTEAN_WRITE_GOLDEN=1.";
 }
 
-// A block that is cut short fails by its checksum and, if that is right, by its
-// lengths.
+// The checksum tells so and, if that is right, the lengths do.
 TEST_P(GoldenTest, CutShort) {
   for (const auto& file : files_) {
     SCOPED_TRACE(file.filename().string());

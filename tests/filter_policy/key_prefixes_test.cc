@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The keys that a builder keeps are the keys it was given, and what each
-//  shares with the one before it; what is counted of their prefixes, against
-//  prefixes that are cut one by one; and the trie of prefixes of one length
-//  against a sorted list of them.
+//  The keys that a builder keeps, and what each shares with the one before it;
+//  what is counted of their prefixes, against prefixes that are cut one by one;
+//  and the trie of prefixes of one length against a sorted list of them.
 
 #include <map>
 

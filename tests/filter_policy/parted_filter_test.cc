@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Filters in parts, large and small ones, of both kinds; and what RocksDB is
-//  told of the size of a filter while it is being built: never less than the
-//  filter will take, and not much more. Asking for it changes nothing.
+//  Filters in parts and in units, and what RocksDB is told of the size of a
+//  filter while it is being built.
 
 #include "filter_policy/parted_filter.h"
 
@@ -272,8 +271,7 @@ TEST_P(PartedFilterTest, Sizes) {
   EXPECT_GE(average, 0.7 * part_bytes);
 }
 
-// A key that is not above those of the parts before comes in no order that a
-// filter could hold.
+// A key is not above those of the parts before.
 TEST_P(PartedFilterTest, KeysInNoOrder) {
   for (const bool at_the_end : {false, true}) {
     Keys keys = RandomNumbers(30000);
@@ -314,8 +312,7 @@ TEST_P(PartedFilterTest, OneDamagedPart) {
   }
   EXPECT_LT(passed_others, 2500u);
 
-  // The directory ends with the kind of the last part, its design and what it
-  // begins with.
+  // The directory ends with the last part's kind, design and beginning.
   const FilterPart last = parts().back();
   const size_t kind = parts().front().first.offset - last.begin.size() - 3;
   ASSERT_EQ(static_cast<char>(block_->header().kind), intact[kind]);
@@ -574,9 +571,8 @@ class SizeEstimatesTest : public FileFilterTest,
     return FileFilterTest::NewBuilder(*policy_, context);
   }
 
-  // Builds the filter of the first keys, in parts of a number of bytes unless
-  // that is 0. If `asks`, RocksDB asks before each key how large the file would
-  // be.
+  // Builds the filter of the first keys. If `asks`, RocksDB asks before each
+  // key how large the file would be.
   Built Build(const Keys& keys, size_t num_keys, size_t part_bytes,
               bool asks = true) {
     SetPartBytes(part_bytes);

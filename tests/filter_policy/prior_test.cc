@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The prior: queries made from the keys alone, and the designs that rest on
-//  them.
+//  The prior: queries made from the keys alone, and designs that rest on them.
 
 #include "filter_policy/proteus/prior/prior.h"
 
@@ -221,9 +220,8 @@ bool IsAtMost(double rate, double most, const std::vector<Query>& queries) {
   return rate <= most + 4 * std::sqrt(std::max(rate, most) / n) + 5 / n;
 }
 
-// The keys tell where their time is, and windows of it are filtered from the
-// first file on. More bits never let more through, and points like the keys
-// pass no more often than by a Bloom filter of as many bits.
+// The keys tell where their time is. More bits never let more through, and
+// points pass no more often than by a Bloom filter of as many bits.
 TEST_P(UntaughtKeysTest, LetsFewThrough) {
   const UntaughtCase& c = GetParam();
   KeyType type = KeyType::kU64;

@@ -2,9 +2,8 @@
 
 //  The false positive rates that the model predicts against those observed, on
 //  the workloads of the Proteus paper; filters that few or no samples have
-//  taught; sizes; and the built design against the chosen one. The option
-//  point_lookups_use_whole_keys=true of Proteus and 1PBF: point queries ask a
-//  set of the whole keys and no other layer.
+//  taught; the built design against the chosen one; and the option
+//  point_lookups_use_whole_keys=true of Proteus and 1PBF.
 
 #include <cmath>
 

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Filters of every design against a std::set and, if the design is exact,
-//  against the prefixes that it holds. Traps for prefix filters: carries
-//  between bounds, tries that lose their second layer, keys shorter than the
-//  prefixes, and long chains of keys that are prefixes of each other. Also
-//  limits of the work of a query.
+//  Filters of every design against the keys and, if it is exact, against the
+//  prefixes that it holds; traps for filters; and limits of a query's work.
 
 #include "filter_policy/proteus/proteus.h"
 
@@ -123,8 +120,7 @@ std::vector<HoldingRange> HoldingRanges(const Keys& keys, const Keys& bounds) {
     for (size_t j = i; j < bounds.size(); j++) {
       for (bool inclusive : {false, true}) {
         const uint64_t held = KeysIn(keys, bounds[i], bounds[j], inclusive);
-        // Any of the keys makes the range match: where there are many, a part
-        // of the ranges is enough.
+        // Any key makes the range match: of those with many, a part is enough.
         if (held > 2 && (i + j) % 4 != 0) continue;
         if (held > 0) ranges.push_back({i, j, inclusive});
       }
@@ -256,8 +252,7 @@ TEST(ProteusTest, EveryDesignOnSmallSets) {
   }
 }
 
-// A search that ends at the trie's next prefix has skipped the rest of the
-// first.
+// A search that ends at the trie's next prefix has skipped the rest of one.
 TEST(ProteusTest, LowerBoundsAmongNeighbours) {
   const Keys keys = MakeKeys(100, [](size_t i) {
     return std::string(1, '\0') + static_cast<char>(i) + "\x80\x01";

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The queue of sample queries, what is counted of queries and keys, and which
-//  queries find no key of a file. What Protean keeps beside filters has one
-//  limit for each block cache, and one in the process, which its owners share.
+//  The queue of sample queries, what is counted of queries and keys, which
+//  queries find no key of a file, and limits of what is kept beside filters.
 
 #include "filter_policy/samples/query_queue.h"
 

@@ -562,8 +562,7 @@ TEST_F(SampleStoreTest, DevicesAndPipesAreRefused) {
   }
 }
 
-// Bad files keep no DB from opening. A store may be opened that was not
-// validated.
+// They keep no DB from opening. A store may be opened that was not validated.
 TEST_F(SampleStoreTest, BadFilesAreLeftAlone) {
   const auto log = std::make_shared<RecordingLogger>();
   Write(seeds_, "s\n");

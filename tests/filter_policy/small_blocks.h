@@ -97,8 +97,7 @@ inline Keys QueriesAround(const Keys& keys, size_t count) {
   return queries;
 }
 
-// The filter of `spec`, such as "proteus:12:bloom", whose policy has seen the
-// samples.
+// The filter of a spec like "proteus:12", whose policy has seen the samples.
 inline MemoryFilter FilterOf(const std::string& spec,
                              const std::vector<std::string>& keys,
                              const std::vector<Query>& samples = {}) {

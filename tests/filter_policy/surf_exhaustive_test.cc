@@ -5,11 +5,10 @@
 //  (SuRF paper, sections 3.1 to 3.5): no false negative, and no false positive
 //  but those that the stored prefixes and suffix bits make inevitable.
 //
-//  The model that gives these answers shares no code with the product, neither
-//  the suffix bits nor the comparison of keys: a mistake in shared code would
-//  be on both sides and never show. The model has no trie. Its leaves are
-//  intervals: of all strings that the key of a leaf may be. (surf_test.cc has
-//  hash bits, prefix bits, and tries of every encoding.)
+//  The model shares no code with the product, in which a mistake would be on
+//  both sides and never show. It has no trie: its leaves are intervals, of all
+//  strings that the key of a leaf may be. (surf_test.cc has hash bits, prefix
+//  bits, and tries of every encoding.)
 
 #include <map>
 #include <set>
@@ -102,8 +101,7 @@ struct Query {
   Span span;  // the string alone
 };
 
-// The answers that a filter must give, or a block, which also knows its
-// smallest and its largest key.
+// Those of a filter, or of a block, which also knows its first and last key.
 struct Answers {
   Strings keys;
   std::vector<const Leaf*> leaves;  // in the same order
@@ -225,8 +223,7 @@ class Model {
  private:
   const Strings keys_;
   std::vector<Query> queries_;
-  // The leaves of each key, for each number of bytes that it may share with
-  // another one.
+  // Of each key, for each number of bytes that it may share with another one.
   std::vector<std::vector<Leaf>> leaves_;
 };
 
@@ -361,8 +358,7 @@ void CheckSubsets(const Strings& keys, const std::string& letters,
                   uint32_t real_bits, bool blocks = false) {
   const Model model(keys, AllQueriesAround(keys, letters), real_bits);
   const std::vector<Query>& queries = model.queries();
-  // Only one filter of those that are the same to the model is asked for all
-  // ranges.
+  // One filter of those that are the same to the model is asked for all ranges.
   std::set<std::string> checked;
   // A block of no keys has no SuRF.
   for (Subset subset = 1; subset >> keys.size() == 0; subset++) {

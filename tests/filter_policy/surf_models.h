@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Models of SuRF: the answers that a plain list of its leaves gives. Leaves
-//  are prefixes of keys in a trie of bytes, and digits of an order-preserving
-//  code in a trie of digits.
+//  Models of SuRF: the answers that a plain list of its leaves gives, prefixes
+//  of keys for a trie of bytes, and digits of a code for a trie of digits.
 
 #pragma once
 
@@ -18,8 +17,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 constexpr FilterSalt kModelSalt = {/*file=*/17, /*process=*/4};
 
-// The value of a key with these real bits, whose first `depth` bytes are in the
-// trie.
+// Of a key with these real bits, whose first `depth` bytes are in the trie.
 inline uint64_t ModelValue(const SurfSuffix& suffix, const std::string& key,
                            size_t depth, uint64_t real) {
   return suffix.WithPrefix(

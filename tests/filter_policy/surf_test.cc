@@ -4,10 +4,8 @@
 //  of leaves (surf_models.h). It is not enough that the filter has no false
 //  negatives: it must give the model's answer to every query.
 //
-//  The prefix bits of SuRF, one by one: they are what
-//  docs/internals/file_format.md says, a key and a string agree as long as they
-//  share bytes, and then like tossed coins; and the step of a file fits its
-//  keys.
+//  The prefix bits of SuRF, one by one, as docs/internals/file_format.md
+//  defines them; and the step of a file.
 
 #include "filter_policy/surf/surf.h"
 
@@ -19,8 +17,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A SuRF and the bytes that it lives in, at an odd address. Over digits, if
-// that is asked for and possible.
+// A SuRF at an odd address; over digits, if that is asked for and possible.
 class OwnedSurf {
  public:
   OwnedSurf(const Keys& keys, const SurfSuffix& suffix, FstOptions options = {},
@@ -281,8 +278,7 @@ TEST_P(SurfTest, ExhaustiveEncodings) {
   }
 }
 
-// Runs of every length, kept or turned into nodes, in tries of which few or
-// many nodes have one.
+// Of every length, kept or turned into nodes, at few or many of the nodes.
 TEST_P(SurfTest, Runs) {
   Random rnd(304);
   for (int round = 0; round < (coded() ? 60 : 100); round++) {
@@ -326,9 +322,8 @@ TEST_P(SurfTest, AllFamilies) {
   EXPECT_GE(compared, 9);
 }
 
-// The sets are large enough for LOUDS-Dense levels, for groups of more than one
-// node and for codes of contexts, so filters are compared with a sorted list
-// only.
+// Large enough for LOUDS-Dense levels, for groups of more than one node and for
+// codes of contexts, they are compared with a sorted list only.
 TEST_P(SurfTest, NoFalseNegativesInLargeFilters) {
   for (const KeyFamily& family : KeyFamilies(coded() ? 60000 : 100000, 17)) {
     SCOPED_TRACE(family.name);
@@ -395,8 +390,7 @@ TEST(OneSurfTest, WhereDigitsAreChosen) {
 
 // ---- Over bytes ----
 
-// Every way to encode nodes of every fanout, over all labels, gives the same
-// answers.
+// Every way to encode nodes of every fanout, over all labels.
 TEST(OneSurfTest, EncodingsOverAllLabels) {
   Random rnd(303);
   for (unsigned bits = 0; bits <= 8; bits++) {
@@ -527,8 +521,7 @@ bool DefinedBit(const std::string& key, size_t depth, uint32_t j,
   const std::string rest = key.substr(depth);
   const bool ends = rest.size() < reach;
   const size_t hashed = ends ? rest.size() : reach;
-  // A prefix that ends with a word is hashed with that word as its part, the
-  // whole key with an empty part.
+  // A prefix may end with a whole word as its part, the key with an empty one.
   const size_t words = ends ? hashed / 8 : (hashed - 1) / 8;
   uint64_t state = Hash64(key.data(), depth, kSalt.file);
   for (size_t i = 0; i < words; i++) {
