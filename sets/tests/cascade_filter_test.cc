@@ -150,7 +150,6 @@ TEST_F(CascadeFilterTest, OneProcessAtATime) {
   EXPECT_TRUE(CascadeFilter::Destroy(options_.env, folder_).IsNotFound());
 }
 
-// Whatever happens, the filter has the keys of a multiset.
 TEST_F(CascadeFilterTest, IsAMultiset) {
   std::mt19937_64 random(17);
   std::map<std::string, uint64_t> expected;

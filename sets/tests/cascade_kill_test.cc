@@ -24,7 +24,6 @@ struct Shared {
   std::atomic<uint64_t> flushed;
 };
 
-// What becomes of a key after a number of operations.
 constexpr uint64_t kOperations = 20000;
 constexpr uint64_t kKeys = 7000;
 constexpr uint64_t kFlushEvery = 6000;

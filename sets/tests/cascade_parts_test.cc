@@ -19,7 +19,6 @@ namespace {
 using Entries = std::vector<Entry>;
 enum Kinds { kInserts, kAll };  // of entries
 
-// Reads a stream to its end, some entries at a time.
 Entries ReadAll(EntryStream* stream, size_t at_once = 100) {
   Entries all;
   Entries some(at_once);
@@ -177,7 +176,6 @@ TEST(PageSizeTest, TakesTwoBitsMoreThanRemainders) {
 
 // ---- Streams ----
 
-// Entries that are already there.
 class ListStream : public EntryStream {
  public:
   explicit ListStream(Entries entries) : entries_(std::move(entries)) {}

@@ -24,7 +24,6 @@ constexpr FilterSalt kSalt = {17, 4};
 
 const SurfSuffix kSuffixes[] = {{0, 0}, {3, 0}, {0, 4}, {2, 11}, {0, 32}};
 
-// The payload that SurfBuilder builds of the keys.
 std::string FreshPayload(const KeySet& keys, const SurfSuffix& suffix) {
   FstOptions options;
   options.digits = FstOptions::kNever;
@@ -105,7 +104,6 @@ class CheckedParts {
   }
   void FailMerge() { parts_.Unfreeze(); }
 
-  // What the parts say of keys and of the ranges between them is true.
   void Check(const Strings& queries) const {
     for (const std::string& query : queries) {
       ASSERT_TRUE(!Has(query) || parts_.KeyMayMatch(query)) << query;
@@ -512,7 +510,6 @@ TEST(SavedSurfTest, ComesBackOrIsCorruption) {
   }
 }
 
-// Damaged contents with a checksum that fits crash nothing.
 TEST(SavedSurfTest, DamageWithAChecksum) {
   const std::string bytes = SavedParts();
   std::mt19937 random(1);

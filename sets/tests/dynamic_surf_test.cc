@@ -98,7 +98,6 @@ TEST_F(DynamicSurfTest, EmptyAndBuilt) {
   EXPECT_FALSE(filter_->RangeMayContain(Range("b", "a")));
   ASSERT_TRUE(filter_->LowerBound("a", &bound));
   EXPECT_EQ(bound, "a");
-  // Keys may be too long.
   const std::string key(size_t{17} << 20, 'k');
   EXPECT_TRUE(filter_->Insert(key).IsInvalidArgument());
   EXPECT_TRUE(filter_->Delete(key).IsInvalidArgument());

@@ -290,7 +290,6 @@ TEST(AmqTest, DamagedHeaders) {
       EXPECT_TRUE(decode(1, "\x19").IsCorruption());
       EXPECT_TRUE(decode(1, "\x0c").IsCorruption());
     }
-    // The header is cut short.
     const GuardedBlock copy(
         Slice(built.data().data(), built.data().size() - 1));
     Slice input = copy.slice();
@@ -350,7 +349,6 @@ Hashes HashesOfNumbers(const Numbers& numbers) {
   return hashes;
 }
 
-// A set of the hashes of some numbers.
 class NeighbourSet : public BuiltAmq {
  public:
   NeighbourSet(const Numbers& numbers, double bits_per_hash)

@@ -18,7 +18,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The model of keys and samples, and of a prior if that is asked for.
 struct Modeled {
   explicit Modeled(const Keys& keys,
                    const std::vector<SampleQuery>& samples = {},

@@ -292,7 +292,6 @@ void ExpectSame(const Slice& key, uint64_t process) {
   ExpectSame(key, key.size(), process);
 }
 
-// The digests that the thread computes in a call.
 template <typename Call>
 uint32_t ComputedIn(const Call& call) {
   const uint32_t before = DigestMemory::Computed();

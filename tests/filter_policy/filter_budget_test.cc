@@ -40,7 +40,6 @@ FileFilter FileOf(int level, uint64_t keys, double begin = 0, double end = 1,
   return file;
 }
 
-// Adds a sorted run of files of the same size.
 void AddRun(int level, uint64_t keys, int files, Files* tree) {
   for (int i = 0; i < files; i++) {
     tree->push_back(FileOf(level, keys / static_cast<uint64_t>(files),
@@ -221,7 +220,6 @@ double PlannedBits(const FileFilter& file, double budget,
 TEST(FilterBudgetTest, Limits) {
   // A huge budget gives as many bits as a filter may have, and no more.
   EXPECT_EQ(kMaxBudgetedBits, PlannedBits(FileOf(0, 1000), 1e15));
-  // No keys, no filter.
   EXPECT_EQ(0, PlannedBits(FileOf(0, 0), 1e15));
   // A budget that is far too small is outgrown.
   EXPECT_EQ(0, PlannedBits(FileOf(0, 1000000), 8000));
@@ -296,7 +294,6 @@ TEST(FilterBudgetTest, FullCompaction) {
   }
 }
 
-// Few queries change little, and none change nothing.
 TEST(FilterBudgetTest, LittleDataDoesNoHarm) {
   Files even = Leveled(4);
   const double budget = 12 * KeysOf(even);
@@ -329,7 +326,6 @@ Files ThreeLevels(int first, uint64_t ratio) {
           RunOf(first + 2, 100000 * ratio * ratio)};
 }
 
-// The bits per key of all files together.
 double Average(const Files& tree) { return BitsOf(tree) / KeysOf(tree); }
 
 // Writes each file of the tree again, as a whole level, from the last one up.
@@ -342,7 +338,6 @@ void Rewrite(Files* tree) {
   }
 }
 
-// Runs of one size gain nothing, and a single run gives up nothing.
 TEST(LevelBitsTest, UnknownOrEqualRunsHaveEqualBits) {
   const Files three = ThreeLevels(4, 10);
   EXPECT_EQ(kUsualBits, BitsOf(three, 0, 0));
@@ -422,7 +417,6 @@ TEST(LevelBitsTest, NothingIsGivenInVain) {
     level0.push_back(RunOf(0, keys));
   }
   EXPECT_DOUBLE_EQ(kUsualBits, BitsOf(level0, 1, 100000, true));
-  // If a little has been taken, a little is given.
   Files some = tree;
   some[0] = RunOf(4, 100000, kUsualBits + 1);
   const double given = kUsualBits - BitsOf(some, 6, 1000, true);

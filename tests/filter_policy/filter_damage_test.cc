@@ -12,7 +12,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The block is refused, and loses no key or prefix for that.
 void ExpectDamaged(const Slice& contents, const Keys& entries) {
   const FilterBlock block(contents);
   EXPECT_NOK(block.status());
@@ -264,7 +263,6 @@ TEST_P(DamageTest, CutShort) {
   }
 }
 
-// Bytes of a filter are neither inserted nor appended without notice.
 TEST_P(DamageTest, TooLong) {
   for (const size_t more : {1, 8, 64}) {
     const std::string zeros(more, '\0');
@@ -446,7 +444,6 @@ TEST_P(ProteusDamageTest, LengthsThatDoNotFit) {
               }).IsCorruption());
 }
 
-// Asks all there is to ask, about ranges from each query to a few others.
 void AskEverything(const FilterBlock& block, const Keys& queries) {
   const BlockExam exam = Examine(block, queries, queries.size() / 3);
   ASSERT_EQ(nullptr, exam.broken) << exam.broken;

@@ -407,7 +407,6 @@ TEST(ByteAlphabetsTest, CountAndMoveAsDefined) {
     for (char code : known.codes()) bytes.push_back(BytesOf(code));
     for (uint32_t bits : {17u, 19u, 20u, 23u, 24u}) {
       const auto unused = 24 - bits;
-      // The possible prefixes, as numbers.
       std::vector<uint32_t> possible;
       for (char a : bytes[0]) {
         for (char b : bytes[1]) {

@@ -422,7 +422,6 @@ inline std::vector<Recipe> ProteusRecipes() {
 
 // ---- Files ----
 
-// The recipes of blocks in a folder.
 struct GoldenSet {
   const char* name;
   std::vector<Recipe> recipes;

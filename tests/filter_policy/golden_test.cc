@@ -108,7 +108,6 @@ std::string FirstDifference(const std::string& golden,
          std::to_string(PayloadOffset(golden)) + ")";
 }
 
-// Returns the features of the format that a block has.
 std::set<std::string> FeaturesOf(const std::string& bytes) {
   if (bytes[kKindOffset] == 0) return {"no filter"};
   if (DecodeFixed32(&bytes[kNumPartsOffset]) == 0) return {"no keys"};
@@ -442,7 +441,6 @@ TEST(GoldenFilesTest, HaveRecipes) {
   }
 }
 
-// All that the format has is in some block.
 TEST(GoldenFilesTest, CoverTheFormat) {
   std::set<std::string> found;
   for (const Recipe& recipe : SurfBlocks().recipes) {

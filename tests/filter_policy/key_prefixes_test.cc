@@ -46,7 +46,6 @@ void ExpectKeys(const Keys& keys, const KeyStore& store) {
   ExpectShared(keys, store);
 }
 
-// Keeps keys, and what it is told of them, in a store.
 class KeepingBuilder : public RangeFilterBuilder {
  public:
   explicit KeepingBuilder(KeyStore* store)

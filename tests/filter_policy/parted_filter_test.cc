@@ -17,7 +17,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// How a filter comes to have parts.
 struct Form {
   const char* name;
   const char* policy;
@@ -57,7 +56,6 @@ class SmallGroups : public ProteanFilterPolicy {
   const size_t max_key_memory_;
 };
 
-// A test of filters that are built as those of files are.
 class FileFilterTest : public testing::Test {
  protected:
   void SetPolicy(const std::string& policy) {
@@ -211,7 +209,6 @@ Keys RandomNumbers(size_t count, uint64_t seed = 5) {
   return MakeKeys(count, [&](size_t) { return BigEndian(random.Next()); });
 }
 
-// The keys of all families in one file.
 Keys AllFamilies() {
   Keys keys;
   for (const KeyFamily& family : KeyFamilies(3000, 11)) {
@@ -551,7 +548,6 @@ TEST_F(FilterUnitsTest, WrongNames) {
 
 // ---- Estimates of sizes ----
 
-// A filter, and what was estimated before it was finished.
 struct Built {
   std::string block;
   size_t estimate = 0;

@@ -246,7 +246,6 @@ TEST_P(UntaughtKeysTest, LetsFewThrough) {
   }
 }
 
-// Points that look like printed keys.
 TEST(PriorTest, PointsNearPrintedKeys) {
   class Random64 rnd(45);
   struct Case {

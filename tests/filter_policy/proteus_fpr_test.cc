@@ -62,7 +62,6 @@ class PaperTest : public testing::TestWithParam<PaperWorkload> {};
 INSTANTIATE_TEST_SUITE_P(Workloads, PaperTest, testing::ValuesIn(kWorkloads),
                          [](const auto& test) { return test.param.name; });
 
-// Keys of a distribution, and queries on them.
 class DrawnKeys {
  public:
   DrawnKeys(const std::string& distribution, bool strings, uint64_t num,
@@ -347,7 +346,6 @@ double RateOfBloom(double bits_per_key, double bits_for_probes) {
       512);
 }
 
-// A block of a policy that has the option, or has not.
 std::string BlockOfPolicy(const Keys& keys, bool keys_alone,
                           double bits_per_key = 12,
                           PrefixOfKey prefix = nullptr,

@@ -523,7 +523,6 @@ TEST_F(SampleStoreTest, SeedsOfOptions) {
   EXPECT_EQ(Queries(), parsed(SeedsText({})));
   const Queries few(queries.begin(), queries.begin() + 100);
   EXPECT_EQ(few, parsed(SeedsText(few)));
-  // A part of many.
   const Queries part = parsed(SeedsText(queries));
   EXPECT_EQ(kMaxSeeds, part.size());
   EXPECT_GT(part.back().lo, "key29");

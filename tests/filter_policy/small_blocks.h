@@ -43,7 +43,6 @@ inline Keys SmallSet() {
   return keys;
 }
 
-// All that was stored must be found, in every way to ask for it.
 inline void ExpectNoFalseNegatives(const FilterBlock& block, const Keys& keys) {
   for (const std::string& key : keys) {
     ASSERT_TRUE(block.KeyMayMatch(key)) << Hex(key);

@@ -151,7 +151,6 @@ struct Answers {
     return count;
   }
 
-  // False if there is none.
   bool LowerBound(const Query& target, std::string* bound) const {
     if (of_block && IsAbove(target.string, keys.back())) return false;
     for (const Leaf* leaf : leaves) {
@@ -353,7 +352,6 @@ std::string operator""_s(const char* bytes, size_t size) {
   return std::string(bytes, size);
 }
 
-// Asks all queries of the SuRFs of all subsets.
 void CheckSubsets(const Strings& keys, const std::string& letters,
                   uint32_t real_bits, bool blocks = false) {
   const Model model(keys, AllQueriesAround(keys, letters), real_bits);

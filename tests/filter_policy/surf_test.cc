@@ -175,7 +175,6 @@ void CheckIterator(const OwnedSurf& surf, const PlainSurfModel* plain,
   ASSERT_FALSE(it.Valid());
 }
 
-// Compares every query with the model.
 void Compare(const Keys& keys, const Keys& queries, const SurfSuffix& suffix,
              const FstOptions& options, bool coded) {
   const OwnedSurf surf(keys, suffix, options, coded);
@@ -267,7 +266,6 @@ TEST_P(SurfTest, ExhaustiveSmallSpaces) {
   }
 }
 
-// Every way to encode the levels gives the same answers.
 TEST_P(SurfTest, ExhaustiveEncodings) {
   Random rnd(302);
   const Keys space = StringsOver(std::string("\0a\xfe\xff", 4), 3);
