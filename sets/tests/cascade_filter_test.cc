@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Cascade filters against a multiset: random operations, reopening, several
-//  threads, faults of the file system, and damaged files. Fingerprints have 62
-//  bits, so that no two keys of a test share one and answers are exact.
+//  Cascade filters against a multiset, and faults. Fingerprints have 62 bits,
+//  so that no two keys of a test share one and answers are exact.
 
 #include "sets/experimental/cascade_filter.h"
 

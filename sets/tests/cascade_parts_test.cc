@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What a cascade filter consists of: entries, pages, runs, tables in memory,
-//  and the choice of merges.
+//  Parts of cascade filters: entries, pages, runs, tables, choices of merges.
 
 #include <cmath>
 #include <random>
@@ -29,8 +28,7 @@ Entries ReadAll(EntryStream* stream, size_t at_once = 100) {
   return all;
 }
 
-// Random entries of fingerprints of that many bits, in order: mostly
-// insertions, some tombstones and large numbers.
+// In order: mostly insertions, some tombstones and large numbers.
 Entries RandomEntries(size_t count, unsigned bits, Kinds kinds,
                       std::mt19937_64* random) {
   std::map<uint64_t, Entry> entries;
@@ -53,7 +51,6 @@ Entries RandomEntries(size_t count, unsigned bits, Kinds kinds,
 // All sequences of insertions and deletions up to a length, cut in two at each
 // place, have the effect of their parts, combined, on any older copies.
 TEST(EntryTest, CombinesStretchesOfTime) {
-  constexpr unsigned kLongest = 9;
   const auto entry_of = [](unsigned operations, unsigned begin, unsigned end) {
     Entry entry;
     for (unsigned i = begin; i < end; i++) {
@@ -62,7 +59,7 @@ TEST(EntryTest, CombinesStretchesOfTime) {
     }
     return entry;
   };
-  for (unsigned length = 0; length <= kLongest; length++) {
+  for (unsigned length = 0; length <= 9; length++) {
     for (unsigned operations = 0; operations < 1u << length; operations++) {
       for (unsigned cut = 0; cut <= length; cut++) {
         const Entry combined = Combine(entry_of(operations, 0, cut),
@@ -273,10 +270,7 @@ TEST(MemoryTableTest, IsFullWhenItIs) {
     EXPECT_EQ(inserted, table->entries());
     EXPECT_TRUE(table->Find(fingerprint).IsNothing());
     // Bits per fingerprint, everything included.
-    EXPECT_LT(8.0 * static_cast<double>(table->MemoryUsage()) /
-                  static_cast<double>(inserted),
-              44)
-        << bytes;
+    EXPECT_LT(8.0 * table->MemoryUsage() / inserted, 44) << bytes;
   }
 }
 

@@ -18,8 +18,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Strings = std::vector<std::string>;
-
 constexpr FilterSalt kSalt = {17, 4};
 
 const SurfSuffix kSuffixes[] = {{0, 0}, {3, 0}, {0, 4}, {2, 11}, {0, 32}};
@@ -104,7 +102,7 @@ class CheckedParts {
   }
   void FailMerge() { parts_.Unfreeze(); }
 
-  void Check(const Strings& queries) const {
+  void Check(const Keys& queries) const {
     for (const std::string& query : queries) {
       ASSERT_TRUE(!Has(query) || parts_.KeyMayMatch(query)) << query;
       std::string bound;
@@ -116,7 +114,7 @@ class CheckedParts {
       ASSERT_TRUE(next == keys_.end() || bound <= *next) << query;
     }
   }
-  void CheckRanges(const Strings& bounds) const {
+  void CheckRanges(const Keys& bounds) const {
     for (const std::string& lo : bounds) {
       for (const std::string& hi : bounds) {
         const uint64_t count = KeysIn(lo, hi);
@@ -155,14 +153,10 @@ class CheckedParts {
 
 // ---- All sequences ----
 
+// Step kFirstKey + i inserts or deletes a key.
 enum Step { kBegin, kEnd, kFail, kFirstKey };
 
-// Step kFirstKey + i inserts or deletes a key.
-bool IsPossible(const CheckedParts& parts, int step) {
-  return step >= kFirstKey || parts.IsMerging() == (step != kBegin);
-}
-
-void Take(int step, const Strings& universe, CheckedParts* parts) {
+void Take(int step, const Keys& universe, CheckedParts* parts) {
   if (step == kBegin) return parts->BeginMerge();
   if (step == kEnd) return parts->EndMerge();
   if (step == kFail) return parts->FailMerge();
@@ -175,14 +169,13 @@ void Take(int step, const Strings& universe, CheckedParts* parts) {
   }
 }
 
-// Takes `steps`, then all sequences of `more` steps, and checks the end of
-// each. Returns how many there are.
-uint64_t TakeAll(const Strings& universe, const KeySet& first, size_t more,
+// Checks the ends of all sequences of `steps` and `more`, and counts them.
+uint64_t TakeAll(const Keys& universe, const KeySet& first, size_t more,
                  const SurfSuffix& suffix, std::vector<int> steps = {}) {
   CheckedParts parts(suffix, first);
   for (const int step : steps) Take(step, universe, &parts);
   if (more == 0) {
-    Strings queries = universe;
+    Keys queries = universe;
     for (const std::string& key : universe) queries.push_back(key + '\0');
     parts.Check(queries);
     parts.CheckRanges(queries);
@@ -195,7 +188,7 @@ uint64_t TakeAll(const Strings& universe, const KeySet& first, size_t more,
   const int end = kFirstKey + 2 * static_cast<int>(universe.size());
   uint64_t taken = 0;
   for (int step = 0; step < end; step++) {
-    if (!IsPossible(parts, step)) continue;
+    if (step < kFirstKey && parts.IsMerging() == (step == kBegin)) continue;
     steps.push_back(step);
     taken += TakeAll(universe, first, more - 1, suffix, steps);
     steps.pop_back();
@@ -207,10 +200,10 @@ uint64_t TakeAll(const Strings& universe, const KeySet& first, size_t more,
 // Keys are prefixes of others, or collide at leaves, with other suffixes or
 // not. Sequences over two keys are longer.
 TEST(DynamicSurfPartsTest, AllSequencesOverFewKeys) {
-  const Strings leaves = {"ab", "ac\xff", "ac\xff\x01"};
-  const Strings two = {"key 1", "key 2"};
+  const Keys leaves = {"ab", "ac\xff", "ac\xff\x01"};
+  const Keys two = {"key 1", "key 2"};
   struct Case {
-    Strings universe;
+    Keys universe;
     KeySet first;
     size_t length;
     SurfSuffix suffix;
@@ -231,7 +224,7 @@ TEST(DynamicSurfPartsTest, AllSequencesOverFewKeys) {
 
 // ---- Random sequences ----
 
-void TakeRandomSteps(const Strings& universe, const SurfSuffix& suffix,
+void TakeRandomSteps(const Keys& universe, const SurfSuffix& suffix,
                      uint32_t seed) {
   std::mt19937 random(seed);
   const auto any = [&] { return universe[random() % universe.size()]; };
@@ -250,7 +243,7 @@ void TakeRandomSteps(const Strings& universe, const SurfSuffix& suffix,
         parts.Delete(key);
       }
     }
-    Strings queries;
+    Keys queries;
     for (int i = 0; i < 30; i++) queries.push_back(any());
     parts.Check(queries);
     parts.CheckRanges(queries);
@@ -271,7 +264,7 @@ TEST(DynamicSurfPartsTest, RandomStepsOverDifficultKeys) {
   for (size_t size : {3, 40, 600}) {
     for (const KeyFamily& family : KeyFamilies(size, 7)) {
       SCOPED_TRACE(family.name + ", " + std::to_string(size));
-      Strings universe = AroundEach(family.keys, 5);
+      Keys universe = AroundEach(family.keys, 5);
       universe.insert(universe.end(), family.keys.begin(), family.keys.end());
       SortUnique(&universe);
       uint32_t seed = 1;
@@ -332,7 +325,7 @@ TEST(DynamicSurfPartsTest, LowerBoundBehindManyDeletedKeys) {
   for (uint64_t i = 0; i < 3000; i++) parts.Insert(key(i));
   parts.MergeAndCompare();
   for (uint64_t i = 100; i < 2900; i++) parts.Delete(key(i));
-  Strings queries;
+  Keys queries;
   for (uint64_t i = 0; i < 3000; i += 7) queries.push_back(key(i));
   parts.Check(queries);
   std::string bound;
@@ -446,12 +439,12 @@ TEST(FrontTest, IsAnOrderedMap) {
 
 TEST(FrontTest, LongKeys) {
   Front front;
-  const Strings keys = {std::string(70000, 'a'),
-                        std::string(70001, 'a'),
-                        std::string(65544, 'b'),
-                        std::string(65545, 'c'),
-                        std::string(Front::kMaxKeySize, 'd'),
-                        "e and some more"};
+  const Keys keys = {std::string(70000, 'a'),
+                     std::string(70001, 'a'),
+                     std::string(65544, 'b'),
+                     std::string(65545, 'c'),
+                     std::string(Front::kMaxKeySize, 'd'),
+                     "e and some more"};
   for (const std::string& key : keys) front.Set(key, {true, Below::kNo});
   Front::Cursor cursor(&front);
   for (const std::string& key : keys) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  DynamicSurf as applications use it: over a DB, with several threads, merges
-//  in the background, sources that fail or are slow, and files.
+//  DynamicSurf as applications use it: over a DB, with threads, and from files.
 
 #include "sets/experimental/dynamic_surf.h"
 

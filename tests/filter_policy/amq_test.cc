@@ -39,7 +39,6 @@ class BuiltAmq {
       : plan_(plan), header_(Amq::kHeaderSize, '\0'), data_(plan.bytes, '\0') {
     AmqBuilder builder(plan, /*in_second_unit=*/false, header_.data(),
                        data_.data());
-    took_neighbours_ = builder.TakesNeighbours();
     for (uint64_t hash : hashes) builder.Add(hash);
     builder.Finish();
     copy_ = std::make_unique<GuardedBlock>(data_, /*misalignment=*/1);
@@ -47,11 +46,11 @@ class BuiltAmq {
     Slice input = copy_->slice();
     EXPECT_TRUE(amq_.Open(&input));
     EXPECT_TRUE(input.empty()) << "not all that was planned is used";
+    EXPECT_EQ(builder.TakesNeighbours(), amq_.TakesNeighbours());
   }
 
   const Amq* operator->() const { return &amq_; }
   const AmqPlan& plan() const { return plan_; }
-  bool took_neighbours() const { return took_neighbours_; }
   const std::string& header() const { return header_; }
   const std::string& data() const { return data_; }
 
@@ -76,7 +75,6 @@ class BuiltAmq {
 
  private:
   const AmqPlan plan_;
-  bool took_neighbours_ = false;
   std::string header_;
   std::string data_;
   std::unique_ptr<GuardedBlock> copy_;
@@ -135,8 +133,7 @@ TEST(AmqTest, RibbonInShards) {
     const Hashes hashes = RandomHashes(count, count);
     for (double bits : {0.7, 2.0, 4.3, 14.0}) {
       SCOPED_TRACE(std::to_string(count) + " " + std::to_string(bits));
-      const auto bytes =
-          static_cast<uint64_t>(static_cast<double>(count) * bits / 8);
+      const auto bytes = static_cast<uint64_t>(count * bits / 8);
       const AmqPlan plan = PlanAmq(kRibbonAmq, count, bytes);
       ASSERT_EQ(kRibbonAmq, plan.kind);
       EXPECT_LE(plan.bytes, bytes);
@@ -223,8 +220,7 @@ TEST(AmqTest, KeepsWhatMayBeContained) {
   }
 }
 
-// A set depends neither on the order of its hashes nor on their copies, be
-// there a few of all or very many of one.
+// There may be a few copies of all or very many of one.
 TEST(AmqTest, OrderAndCopiesMakeNoDifference) {
   constexpr size_t kHashes = 3000;
   constexpr size_t kInGroup = 4;
@@ -354,11 +350,8 @@ class NeighbourSet : public BuiltAmq {
   NeighbourSet(const Numbers& numbers, double bits_per_hash)
       : BuiltAmq(PlanAmq(kRibbonAmq, numbers.size(),
                          static_cast<uint64_t>(
-                             bits_per_hash / 8 *
-                                 static_cast<double>(numbers.size()) +
-                             64)),
+                             bits_per_hash / 8 * numbers.size() + 64)),
                  HashesOfNumbers(numbers)) {
-    EXPECT_TRUE(took_neighbours());
     EXPECT_TRUE((*this)->TakesNeighbours());
   }
 
@@ -453,16 +446,15 @@ TEST(NeighboursTest, RateIsThatOfSingleHashes) {
         double expected = 0;
         double found = 0;
         for (size_t i = 0; i < kQueries; i++) {
-          // Half of the queries are near stored numbers, and all end as the
-          // stored ones may.
+          // Half of them are near stored numbers, and all end as these may.
           uint64_t first = random();
           if (i % 2 == 0) {
             first = numbers[random() % numbers.size()] + 1 + random() % 2000;
           }
           if (size == 1) first |= kGroupSize - 1;
           if (HoldsBetween(numbers, first, first + size - 1)) continue;
-          expected += -std::expm1(static_cast<double>(size) *
-                                  std::log1p(-set.plan().false_positive_rate));
+          expected -=
+              std::expm1(size * std::log1p(-set.plan().false_positive_rate));
           found += set.AnyIn(first, first + size - 1);
         }
         EXPECT_LE(found, 1.15 * expected + 5 * std::sqrt(expected) + 5);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The model against an enumeration of what it predicts: the prefixes of the
-//  keys, the prefixes that each query tests, and all designs.
+//  The model against an enumeration of what it predicts, and of all designs.
 
 #include "filter_policy/proteus/model/cpfpr.h"
 
@@ -57,11 +56,6 @@ struct SmallSpace {
 
   std::string Key(uint32_t number) const {
     return BigEndian(number).substr(8 - bytes);
-  }
-  Keys AllKeys() const {
-    Keys all;
-    for (uint32_t key : keys) all.push_back(Key(key));
-    return all;
   }
   uint32_t Prefix(uint32_t number, uint32_t bits) const {
     return bits == 0 ? 0 : number >> (8 * bytes - bits);
@@ -126,7 +120,9 @@ void CompareWithEnumeration(const SmallSpace& space, const Ranges& ranges,
     samples.push_back(
         {space.Key(lo), space.Key(hi_inclusive ? hi : hi + 1), hi_inclusive});
   }
-  const Modeled modeled(space.AllKeys(), samples);
+  Keys keys;
+  for (uint32_t key : space.keys) keys.push_back(space.Key(key));
+  const Modeled modeled(keys, samples);
   ASSERT_EQ(ranges.size(), modeled.model.queries().size());
   // These rates matter for filters of any size.
   const uint64_t bytes = 128;

@@ -73,8 +73,8 @@ class DesignMemoryTest : public ::testing::Test {
     const KeyStatistics statistics(store);
     const CpfprModel model(store, statistics, samples,
                            MakePrior(store, statistics, samples.size(), false));
-    const auto bytes = static_cast<uint64_t>(settings_.bits_per_key / 8 *
-                                             static_cast<double>(keys.size()));
+    const auto bytes =
+        static_cast<uint64_t>(settings_.bits_per_key / 8 * keys.size());
     return model.Average(design, PlanLayers(design, statistics, bytes, 0), 1);
   }
   // Replaces the only kept design by one that no search would choose.
@@ -91,9 +91,6 @@ class DesignMemoryTest : public ::testing::Test {
   const KeySource source_;
   ProteusSettings settings_;
 };
-
-constexpr Rates kBad = {1, 1, 0};
-constexpr Rates kPerfect = {0, 0, 0};
 
 TEST_F(DesignMemoryTest, AFileThatIsAlikeTakesTheDesign) {
   for (const ProteusDesign& odd :
@@ -113,7 +110,7 @@ TEST_F(DesignMemoryTest, AFileThatIsAlikeTakesTheDesign) {
       // It is dropped where it is worse, or so good that others may be better.
       const Keys third = KeysOf(5);
       const auto asked = samples(third, 6);
-      for (const Rates& promised : {kPerfect, kBad}) {
+      for (const Rates& promised : {Rates{0, 0, 0}, Rates{1, 1, 0}}) {
         if (promised.all < rates.all && rates.all < 0.002) continue;
         Plant(odd, promised);
         EXPECT_EQ(SearchedDesignOf(third, asked), DesignOf(third, asked));

@@ -356,9 +356,8 @@ TEST(PrefixHashTest, DigestsAreComputedOnce) {
         ExpectSame(key, 7);
       }
       constexpr size_t kHeads[] = {0, 1, 9};
-      constexpr int kLookups = 100;
       uint32_t computed = 0;
-      for (int i = 0; i < kLookups; i++) {
+      for (int i = 0; i < 100; i++) {
         change();
         computed = ComputedIn([&] {
           for (int run = 0; run < 9; run++) {

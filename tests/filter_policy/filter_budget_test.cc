@@ -128,10 +128,9 @@ double LeastCost(const Files& tree, double budget, double skew) {
 // Writes each file of the tree again, from the last one up, a few times.
 void Settle(Files* tree, double budget,
             const std::vector<std::string>& queries = {}) {
-  constexpr int kTimes = 4;
   std::vector<BudgetedTree> trees = {TreeOf(*tree, queries)};
   auto& files = trees[0].files;
-  for (int time = 0; time < kTimes; time++) {
+  for (int time = 0; time < 4; time++) {
     for (size_t i = tree->size(); i-- > 0;) {
       FileFilter& file = (*tree)[i];
       BudgetedFile added;
@@ -140,9 +139,8 @@ void Settle(Files* tree, double budget,
       added.is_flush = true;
       // The compaction that writes a file again replaces this file alone.
       files.erase(files.begin() + static_cast<ptrdiff_t>(i));
-      file.bits =
-          static_cast<uint64_t>(PlanBits(trees, 0, added, budget).per_key *
-                                static_cast<double>(file.keys));
+      file.bits = static_cast<uint64_t>(
+          PlanBits(trees, 0, added, budget).per_key * file.keys);
       files.insert(files.begin() + static_cast<ptrdiff_t>(i),
                    std::make_shared<const FileFilter>(file));
     }

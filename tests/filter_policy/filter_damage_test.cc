@@ -537,8 +537,7 @@ std::string WithRandomDamage(std::string bytes, Random* rnd) {
   return bytes;
 }
 
-// Tries of all families of keys with suffixes of all kinds, and in every
-// encoding. The queries must not all end at the checks of Open.
+// Of tries in every encoding, and of all families of keys with any suffixes.
 TEST(SurfDamageTest, RandomDamageUnderARightChecksum) {
   Random rnd(kBlockSeed);
   std::vector<Damaged> cases = TrieCases();
@@ -570,6 +569,7 @@ TEST(SurfDamageTest, RandomDamageUnderARightChecksum) {
       opened[of_family] += damaged.CanFilter();
     }
   }
+  // The queries do not all end at the checks of Open.
   for (const int count : opened) EXPECT_GT(count * stride.stride(), 1000);
 }
 

@@ -22,8 +22,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Bits at an odd address, with zeros after them that may be read. About one bit
-// in `one_in` is set.
+// Bits at an odd address, of which about one in `one_in` is set.
 class RandomBits {
  public:
   RandomBits(size_t size, int one_in, Random* rnd)

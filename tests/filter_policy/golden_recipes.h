@@ -106,11 +106,6 @@ inline Keys PrefixChains(int chains = 40, int links = 15) {
   return Sorted(keys);
 }
 
-inline Keys AllBytes() {
-  return MakeKeys(
-      256, [](size_t byte) { return std::string(1, static_cast<char>(byte)); });
-}
-
 // Keys of two letters, whose codes have one bit.
 inline Keys TwoLetters() {
   Lcg random(5);
@@ -306,7 +301,9 @@ inline std::vector<Recipe> SurfRecipes() {
       {"prefix_chains", PrefixChains(), Policy(5, 3)},
       {"mostly_terminators", MostlyTerminators(), Policy(0, 0)},
       {"few_runs", FewRuns(), Policy(0, 5)},
-      {"all_bytes", AllBytes(), Policy(0, 0)},
+      {"all_bytes",
+       MakeKeys(256, [](size_t byte) { return std::string(1, byte); }),
+       Policy(0, 0)},
       {"two_letters", TwoLetters(), Policy(3, 0)},
       {"printable", Printable(), Policy(2, 3)},
       // Encodings that a policy would not choose for these keys.

@@ -179,12 +179,11 @@ Range EmptyRange(Lcg* random, const std::string& lo, const std::string* next) {
 
 // Queries for what is not there.
 Queries QueriesAbout(const Keys& keys_added) {
-  constexpr int kTries = 50;
   const std::set<std::string> keys(keys_added.begin(), keys_added.end());
   const Keys sorted = Sorted(keys);
   Lcg random(8);
   Queries queries;
-  for (int i = 0; i < kTries; i++) {
+  for (int i = 0; i < 50; i++) {
     const std::string key =
         keys.empty() ? random.Bytes(2) : sorted[random.Next(sorted.size())];
     const std::string point = NearMiss(&random, key);
@@ -200,19 +199,15 @@ Queries QueriesAbout(const Keys& keys_added) {
   return queries;
 }
 
-// Ranges between points that are no keys.
-std::vector<Range> CountedRanges(const Keys& keys) {
+// Numbers of keys in ranges between points that are no keys, with l and h where
+// the first or the last key counted may lie outside.
+std::string CountsAsText(const Surf& surf, const Keys& keys) {
   const Keys points = QueriesAbout(keys).points;
   std::vector<Range> ranges = {{"", std::string(400, '\xff'), true}};
   for (size_t i = 0; i + 1 < points.size() && ranges.size() < 8; i += 2) {
     ranges.push_back({std::min(points[i], points[i + 1]),
                       std::max(points[i], points[i + 1]), true});
   }
-  return ranges;
-}
-
-// With l and h where the first or the last key counted may lie outside.
-std::string CountsAsText(const Surf& surf, const std::vector<Range>& ranges) {
   std::string text;
   for (const Range& range : ranges) {
     const RangeCount counted = surf.Count(range.lo, range.hi);
@@ -244,7 +239,7 @@ std::string AnswersOf(const FilterBlock& block, const Recipe& recipe) {
   add("\nprefixes ", queries.prefixes,
       [&](const std::string& prefix) { return block.PrefixMayMatch(prefix); });
   text += "\ncounts ";
-  if (surf != nullptr) text += CountsAsText(*surf, CountedRanges(recipe.keys));
+  if (surf != nullptr) text += CountsAsText(*surf, recipe.keys);
   return text + "\n";
 }
 

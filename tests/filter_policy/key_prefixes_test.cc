@@ -4,8 +4,6 @@
 //  what is counted of their prefixes, against prefixes that are cut one by one;
 //  and the trie of prefixes of one length against a sorted list of them.
 
-#include <map>
-
 #include "filter_policy/proteus/uniform_trie.h"
 #include "tests/filter_blocks.h"
 #include "tests/protean_db.h"
@@ -400,10 +398,10 @@ TEST(UniformTrieTest, EstimatedSize) {
     const KeyStore store = Stored(family.keys);
     const KeyStatistics statistics(store);
     for (uint32_t bits : {8, 12, 16, 24, 31, 40, 64}) {
-      const auto actual = static_cast<double>(
-          Build(PrefixesOf(family.keys, bits), bits).size() - kReadPadding);
-      const auto estimate = static_cast<double>(
-          EstimateUniformTrie(bits, statistics.TrieLevels(bits, 0), 8));
+      const size_t actual =
+          Build(PrefixesOf(family.keys, bits), bits).size() - kReadPadding;
+      const uint64_t estimate =
+          EstimateUniformTrie(bits, statistics.TrieLevels(bits, 0), 8);
       EXPECT_GT(1.15 * estimate + 100, actual) << family.name << " " << bits;
     }
   }

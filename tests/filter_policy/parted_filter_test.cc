@@ -261,11 +261,9 @@ TEST_P(PartedFilterTest, Sizes) {
     EXPECT_GE(bits, wanted * 0.92);
   }
   if (GetParam().part_bytes == 0) return;
-  const auto part_bytes = static_cast<double>(GetParam().part_bytes);
-  const double average =
-      static_cast<double>(bytes_.size()) / static_cast<double>(parts().size());
-  EXPECT_LE(average, 1.3 * part_bytes);
-  EXPECT_GE(average, 0.7 * part_bytes);
+  const double average = 1.0 * bytes_.size() / parts().size();
+  EXPECT_LE(average, 1.3 * GetParam().part_bytes);
+  EXPECT_GE(average, 0.7 * GetParam().part_bytes);
 }
 
 // A key is not above those of the parts before.
@@ -284,8 +282,7 @@ TEST_P(PartedFilterTest, KeysInNoOrder) {
   }
 }
 
-// A damaged part lets its keys through, and the others go on filtering. But all
-// parts have the kind of the block.
+// It lets its keys through, but all parts must have the kind of the block.
 TEST_P(PartedFilterTest, OneDamagedPart) {
   ASSERT_NO_FATAL_FAILURE(Build(RandomNumbers(60000)));
   const std::string intact = bytes_;
@@ -321,10 +318,6 @@ TEST_P(PartedFilterTest, OneDamagedPart) {
   EXPECT_FALSE(block_->CanFilter());
   for (const std::string& key : keys_) ASSERT_TRUE(block_->KeyMayMatch(key));
 }
-
-// What a part has in a block beside its layers, at least: an entry, what is
-// behind its payload, and the header of one set.
-constexpr double kPartOverhead = 45;
 
 // The rate of false positives is that of one filter of as many bits as the
 // parts have beside what each of them adds. Where parts are too small for the
@@ -364,7 +357,7 @@ TEST_F(FileFilterTest, FalsePositivesOfParts) {
   for (const auto& [name, bits_per_key, settings] : kPolicies) {
     std::string designs[2];
     double rates[2][3];
-    double header_bits = 0;  // of the parts, per key
+    double header_bits = 0;  // of the parts, per key, at least
     for (const bool in_parts : {true, false}) {
       const std::string bits =
           bits_per_key > 0 ? std::to_string(bits_per_key - header_bits) : "";
@@ -380,9 +373,8 @@ TEST_F(FileFilterTest, FalsePositivesOfParts) {
       designs[in_parts] = in_parts ? built_->properties[kDesignProperty]
                                    : block_->filter()->Report().design;
       for (const int kind : {0, 1, 2}) rates[in_parts][kind] = rate_of(kind);
-      header_bits = 8 * kPartOverhead *
-                    static_cast<double>(block_->directory().parts().size()) /
-                    static_cast<double>(keys_.size());
+      // An entry, what is behind the payload, and the header of a set.
+      header_bits = 8 * 45.0 * parts().size() / keys_.size();
     }
     SCOPED_TRACE(name + settings + ": " + designs[0] + "; in parts " +
                  designs[1]);
@@ -412,8 +404,7 @@ class FilterUnitsTest : public FileFilterTest {
     Open(BuildPartedProteus(keys_, 2500, design, bits_per_key, {1, 2},
                             /*in_units=*/true));
     ASSERT_OK(block_->status());
-    EXPECT_LE(8.0 * static_cast<double>(bytes_.size()),
-              bits_per_key * static_cast<double>(keys_.size()));
+    EXPECT_LE(8.0 * bytes_.size(), bits_per_key * keys_.size());
     for (const FilterPart& part : parts()) ASSERT_TRUE(part.HasSecond());
     ASSERT_GT(parts().size(), 8u);
   }

@@ -16,8 +16,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using PriorQueries = std::vector<LocatedQuery>;
-
 std::vector<KeyFamily> HurtfulFamilies() {
   std::vector<KeyFamily> families = KeyFamilies(300, 41);
   families.insert(
@@ -46,15 +44,10 @@ std::vector<KeyFamily> HurtfulFamilies() {
   return families;
 }
 
-void ExpectSame(const PriorQueries& expected, const PriorQueries& queries) {
-  ASSERT_EQ(expected.size(), queries.size());
-  for (size_t i = 0; i < queries.size(); i++) {
-    EXPECT_EQ(expected[i].lo_shared, queries[i].lo_shared);
-    EXPECT_EQ(expected[i].hi_shared, queries[i].hi_shared);
-    EXPECT_EQ(expected[i].lo_rest, queries[i].lo_rest);
-    EXPECT_EQ(expected[i].hi_rest, queries[i].hi_rest);
-    EXPECT_EQ(expected[i].weight, queries[i].weight);
-  }
+bool IsSame(const LocatedQuery& a, const LocatedQuery& b) {
+  return a.lo_shared == b.lo_shared && a.hi_shared == b.hi_shared &&
+         a.lo_rest == b.lo_rest && a.hi_rest == b.hi_rest &&
+         a.weight == b.weight;
 }
 
 // The prior depends on nothing but the keys and the number of samples, counts
@@ -69,8 +62,11 @@ TEST(PriorTest, OfAFile) {
       EXPECT_TRUE(prior.queries().empty());
       for (const size_t num_samples : {10, 5000, 5001, 20, 0}) {
         prior.MakeFor(num_samples);
-        ExpectSame(MakePrior(store, statistics, num_samples, prefixes_only),
-                   prior.queries());
+        const auto& queries = prior.queries();
+        const std::vector<LocatedQuery> expected =
+            MakePrior(store, statistics, num_samples, prefixes_only);
+        EXPECT_TRUE(std::equal(expected.begin(), expected.end(),
+                               queries.begin(), queries.end(), IsSame));
       }
       if (prefixes_only) continue;
       EXPECT_EQ(family.keys.empty(), prior.queries().empty());

@@ -104,14 +104,6 @@ QueryOptions OptionsOf(const PaperWorkload& workload) {
   return options;
 }
 
-double BitsOf(const std::string& spec) {
-  return std::stod(spec.substr(spec.find(':') + 1));
-}
-
-double BitsPerKey(const MemoryFilter& filter) {
-  return 8.0 * static_cast<double>(filter.contents().size()) / kNumKeys;
-}
-
 std::vector<Query> Asked(const Keys& keys, const std::vector<Query>& queries) {
   std::vector<Query> asked;
   for (const Query& query : queries) {
@@ -145,10 +137,12 @@ TEST_P(PaperTest, RateIsAsPredicted) {
     EXPECT_NEAR(predicted, RateOf(filter, queries), std::max(0.01, noise));
     EXPECT_GE(predicted, 0);
     EXPECT_EQ(Asked(keys, samples).size(), filter.report().samples);
-    EXPECT_LE(BitsPerKey(filter), 1.02 * BitsOf(spec));
+    const double wanted = std::stod(strchr(spec, ':') + 1);
+    const double bits_per_key = 8.0 * filter.contents().size() / kNumKeys;
+    EXPECT_LE(bits_per_key, 1.02 * wanted);
     // A trie may need fewer bytes.
     if (filter.proteus()->design().prefix_bits() > 0) {
-      EXPECT_GE(BitsPerKey(filter), 0.98 * BitsOf(spec));
+      EXPECT_GE(bits_per_key, 0.98 * wanted);
     }
     for (size_t i = 0; i < keys.size(); i += 7) {
       ASSERT_TRUE(filter.block()->KeyMayMatch(keys[i]));
@@ -218,8 +212,7 @@ TEST(UntaughtTest, NoWorseThanBloomOnPoints) {
     for (const char* bits : {"8", "12"}) {
       const double expected =
           RateOf(FilterOf(std::string("bloom:") + bits, keys), queries);
-      const double noise =
-          3 * std::sqrt(expected / static_cast<double>(queries.size()));
+      const double noise = 3 * std::sqrt(expected / queries.size());
       for (const char* kind : {"proteus:", "prefixbloom:", "prefixbloom2:"}) {
         const MemoryFilter filter = FilterOf(std::string(kind) + bits, keys);
         EXPECT_LE(RateOf(filter, queries), 1.1 * expected + noise)
@@ -256,9 +249,8 @@ TEST(ProteusBuilderTest, WhatIsChosenIsBuilt) {
         const std::string bytes = BuildProteusBlock(keys, settings, samples, {},
                                                     /*part_bytes=*/0, &report);
         ASSERT_OK(FilterBlock(bytes).status());
-        const double all = bits_per_key / 8 * static_cast<double>(keys.size());
-        EXPECT_LE(static_cast<double>(bytes.size()),
-                  std::max(1.02 * all, 0.5 * all + 400));
+        const double all = bits_per_key / 8 * keys.size();
+        EXPECT_LE(bytes.size(), std::max(1.02 * all, 0.5 * all + 400));
         // What the header leaves, but a minimum in a small file.
         const auto room =
             static_cast<uint64_t>(std::max({all - 300, all / 2, 64.0}));
@@ -435,9 +427,8 @@ TEST(PointsTest, ThePromiseIsKept) {
         SCOPED_TRACE(std::to_string(bits) + " bits: " + design.Describe());
         ASSERT_TRUE(design.points_ask_keys_alone());
         EXPECT_GT(design.size(), 1u);
-        const double expected =
-            RateOfBloom(bits, bits) * static_cast<double>(points.size());
-        EXPECT_LE(static_cast<double>(CountPassed(*block, points)),
+        const double expected = RateOfBloom(bits, bits) * points.size();
+        EXPECT_LE(CountPassed(*block, points),
                   expected + 4 * std::sqrt(expected));
       }
     }
@@ -461,9 +452,8 @@ TEST(PointsTest, PartsKeepThePromise) {
     EXPECT_TRUE(block.proteus().design().points_ask_keys_alone());
     const Keys points = AbsentPoints(keys, 200000);
     // The directory and the headers of a part take some of its bits.
-    EXPECT_LE(
-        static_cast<double>(CountPassed(*block, points)),
-        RateOfBloom(kBits - 1, kBits) * static_cast<double>(points.size()));
+    EXPECT_LE(CountPassed(*block, points),
+              RateOfBloom(kBits - 1, kBits) * points.size());
   }
 }
 
@@ -497,8 +487,7 @@ TEST(PointsTest, SamplesShareTheMemory) {
       empty++;
       range_passed += block->RangeMayMatch(range.lo, range.hi, true);
     }
-    return std::pair(point_passed / static_cast<double>(points.size()),
-                     range_passed / empty);
+    return std::pair(point_passed / points.size(), range_passed / empty);
   };
   const auto [points_of_points, ranges_of_points] = rates(points);
   const auto [points_of_ranges, ranges_of_ranges] = rates(ranges);

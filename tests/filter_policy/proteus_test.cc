@@ -15,7 +15,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 const std::string kBytes("\x00\x01\x80\xff", 4);
-constexpr uint32_t kLongestPrefix = 20;
 // The size for a few keys, so that the trie leaves enough bytes for any set.
 constexpr double kMoreThanEnoughBits = 4000;
 
@@ -37,7 +36,7 @@ std::vector<ProteusDesign> DesignsUpTo(uint32_t longest) {
 
 // These, no layer, some longer ones, and series.
 std::vector<ProteusDesign> AllDesigns() {
-  std::vector<ProteusDesign> designs = DesignsUpTo(kLongestPrefix);
+  std::vector<ProteusDesign> designs = DesignsUpTo(20);
   designs.push_back(ProteusDesign());
   for (uint32_t bits : {24, 32, 63, 64, 65, 72, 129}) {
     designs.push_back(TrieAndSet(bits, 0));
@@ -243,8 +242,7 @@ TEST(ProteusTest, EveryDesignOnSmallSets) {
         false_positives += block.proteus().RangeMayMatch(point, point, true);
       }
     }
-    EXPECT_LE(static_cast<double>(false_positives),
-              0.03 * static_cast<double>(resolvable) + 3);
+    EXPECT_LE(false_positives, 0.03 * resolvable + 3);
   }
 }
 
@@ -367,8 +365,7 @@ class Deadline {
  public:
   explicit Deadline(double seconds) : seconds_(seconds) {}
   ~Deadline() {
-    EXPECT_LT(static_cast<double>(std::clock() - start_),
-              10 * seconds_ * CLOCKS_PER_SEC);
+    EXPECT_LT(std::clock() - start_, 10 * seconds_ * CLOCKS_PER_SEC);
   }
 
  private:

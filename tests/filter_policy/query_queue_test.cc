@@ -445,42 +445,40 @@ TEST_F(KeptMemoryTest, ACacheOfNothingCapsNothing) {
 
 TEST_F(KeptMemoryTest, QueuesShare) {
   const auto cache = NewCache();
-  QueryQueue first(1 << 20, 1);
-  first.CountIn(cache);
-  RecordTimes(&first, 20000);
-  const size_t alone = first.size();
+  const auto first = NewQueue(cache);
+  RecordTimes(first.get(), 20000);
+  const size_t alone = first->size();
   EXPECT_GT(BytesOf(cache), kLimit - 2048);
   EXPECT_LE(BytesOf(cache), kLimit);
-  EXPECT_EQ("a key that is long enough 19999", LastOf(first));
+  EXPECT_EQ("a key that is long enough 19999", LastOf(*first));
   {
     // The first one is idle, and gives half.
-    QueryQueue second(1 << 20, 1);
-    second.CountIn(cache);
-    RecordTimes(&second, 20000);
-    EXPECT_NEAR(alone / 2, first.size(), alone / 50);
-    EXPECT_NEAR(alone / 2, second.size(), alone / 50);
+    const auto second = NewQueue(cache);
+    RecordTimes(second.get(), 20000);
+    EXPECT_NEAR(alone / 2, first->size(), alone / 50);
+    EXPECT_NEAR(alone / 2, second->size(), alone / 50);
     EXPECT_LE(BytesOf(cache), kLimit);
-    EXPECT_EQ("a key that is long enough 19999", LastOf(first));
-    EXPECT_EQ("a key that is long enough 19999", LastOf(second));
-    EXPECT_EQ(0u, first.dropped() + second.dropped());
+    EXPECT_EQ("a key that is long enough 19999", LastOf(*first));
+    EXPECT_EQ("a key that is long enough 19999", LastOf(*second));
+    EXPECT_EQ(0u, first->dropped() + second->dropped());
     // A table that takes a quarter leaves three eighths to each.
     KeptMemory table(cache);
     EXPECT_EQ(kLimit / 4, table.RoomForTable());
     ASSERT_TRUE(table.Resize(table.RoomForTable()));
-    EXPECT_NEAR(alone * 3 / 8, first.size(), alone / 50);
-    EXPECT_NEAR(alone * 3 / 8, second.size(), alone / 50);
+    EXPECT_NEAR(alone * 3 / 8, first->size(), alone / 50);
+    EXPECT_NEAR(alone * 3 / 8, second->size(), alone / 50);
     EXPECT_LE(BytesOf(cache), kLimit);
     EXPECT_EQ(kLimit / 8, table.RoomForTable());
   }
-  RecordTimes(&first, 20000);
-  EXPECT_NEAR(alone, first.size(), alone / 50);
+  RecordTimes(first.get(), 20000);
+  EXPECT_NEAR(alone, first->size(), alone / 50);
   // Elsewhere there is room for few, and then for all again.
   const auto small = NewCache(kCache / 16);
-  first.CountIn(small);
+  first->CountIn(small);
   EXPECT_EQ(0u, BytesOf(cache));
-  EXPECT_GT(first.size(), alone / 64);
+  EXPECT_GT(first->size(), alone / 64);
   EXPECT_LE(BytesOf(small), kLimit / 16);
-  first.CountIn(nullptr);
+  first->CountIn(nullptr);
   EXPECT_EQ(0u, BytesOf(small));
 }
 

@@ -595,8 +595,7 @@ TEST_F(SampleStoreTest, FailingSaveKeepsTheQueue) {
   EXPECT_OK(store->Save(kDefault, env_));
 }
 
-// A saved file may end anywhere: whole lines are restored, and saved again.
-// Where its bytes are others, what is left is restored.
+// Whole lines, or what is left of them, are restored, and saved again.
 TEST_F(SampleStoreTest, TornAndDamagedFiles) {
   ASSERT_OK(WriteQueryFile(env_, file_, kSaved));
   const std::string contents = ContentsOf(file_);

@@ -20,8 +20,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Strings = std::vector<std::string>;
-
 // ---- The definition ----
 
 // The bits of a string as '0' and '1', which order as the bytes do.
@@ -71,10 +69,6 @@ Interval WithSuffix(const std::string& key, size_t depth, size_t real_bits) {
   return {prefix + suffix, end};
 }
 
-size_t Shared(const std::string& a, const std::string& b) {
-  return Slice(a).difference_offset(b);
-}
-
 // ---- The model ----
 
 // An interval whose ends are their numbers among all ends that occur, in order.
@@ -103,7 +97,7 @@ struct Query {
 
 // Those of a filter, or of a block, which also knows its first and last key.
 struct Answers {
-  Strings keys;
+  Keys keys;
   std::vector<const Leaf*> leaves;  // in the same order
   bool of_block = false;
 
@@ -170,7 +164,7 @@ struct Answers {
 // queries ascend, and every key is a query.
 class Model {
  public:
-  Model(const Strings& keys, const Strings& queries, size_t real_bits)
+  Model(const Keys& keys, const Keys& queries, size_t real_bits)
       : keys_(keys), leaves_(keys.size()) {
     for (const std::string& query : queries) queries_.push_back({query, {}});
     std::vector<std::pair<Interval, Span*>> intervals;
@@ -211,7 +205,7 @@ class Model {
       size_t shared = 0;
       for (size_t j = 0; j < keys_.size(); j++) {
         if ((subset >> j & 1) == 0 || j == i) continue;
-        shared = std::max(shared, Shared(keys_[i], keys_[j]));
+        shared = std::max(shared, Slice(keys_[i]).difference_offset(keys_[j]));
       }
       answers.keys.push_back(keys_[i]);
       answers.leaves.push_back(&leaves_[i][shared]);
@@ -220,7 +214,7 @@ class Model {
   }
 
  private:
-  const Strings keys_;
+  const Keys keys_;
   std::vector<Query> queries_;
   // Of each key, for each number of bytes that it may share with another one.
   std::vector<std::vector<Leaf>> leaves_;
@@ -231,7 +225,7 @@ class Model {
 template <typename Filter>
 void CheckKeys(const Filter& filter, const std::vector<Query>& queries,
                const Answers& answers) {
-  Strings strings;
+  Keys strings;
   for (const Query& query : queries) strings.push_back(query.string);
   const std::vector<bool> found = AnswersToBatch(filter, strings);
   for (size_t i = 0; i < queries.size(); i++) {
@@ -248,7 +242,7 @@ void CheckKeys(const Filter& filter, const std::vector<Query>& queries,
 template <typename Filter>
 void CheckLowerBounds(const Filter& filter, const std::vector<Query>& queries,
                       const Answers& answers) {
-  const Strings& keys = answers.keys;
+  const Keys& keys = answers.keys;
   for (const Query& query : queries) {
     const std::string& target = query.string;
     std::string wanted;
@@ -322,9 +316,9 @@ void CheckEnds(const FilterBlock& block, const std::vector<Query>& queries,
 // ---- Keys and queries ----
 
 // All strings of these letters up to a length, each after `head`; and `more`.
-Strings Words(const std::string& letters, size_t length,
-              const std::string& head = "", const Strings& more = {}) {
-  Strings words = more;
+Keys Words(const std::string& letters, size_t length,
+           const std::string& head = "", const Keys& more = {}) {
+  Keys words = more;
   for (const std::string& word : StringsOver(letters, length)) {
     words.push_back(head + word);
   }
@@ -334,7 +328,7 @@ Strings Words(const std::string& letters, size_t length,
 
 // The keys, and each of them with every letter after it, without its last byte,
 // and with that byte one lower and one higher.
-Strings AllQueriesAround(const Strings& keys, const std::string& letters) {
+Keys AllQueriesAround(const Keys& keys, const std::string& letters) {
   std::set<std::string> queries(keys.begin(), keys.end());
   for (const std::string& key : keys) {
     for (char letter : letters) queries.insert(key + letter);
@@ -344,7 +338,7 @@ Strings AllQueriesAround(const Strings& keys, const std::string& letters) {
     queries.insert(head + static_cast<char>(key.back() - 1));
     queries.insert(head + static_cast<char>(key.back() + 1));
   }
-  return Strings(queries.begin(), queries.end());
+  return Keys(queries.begin(), queries.end());
 }
 
 // A literal with zeros in it.
@@ -352,7 +346,7 @@ std::string operator""_s(const char* bytes, size_t size) {
   return std::string(bytes, size);
 }
 
-void CheckSubsets(const Strings& keys, const std::string& letters,
+void CheckSubsets(const Keys& keys, const std::string& letters,
                   uint32_t real_bits, bool blocks = false) {
   const Model model(keys, AllQueriesAround(keys, letters), real_bits);
   const std::vector<Query>& queries = model.queries();
@@ -394,7 +388,7 @@ void CheckSubsets(const Strings& keys, const std::string& letters,
 TEST(SurfExhaustiveTest, Suffixes) {
   const std::string bits = "\0\1"_s;
   const std::string ends = "\0\xff"_s;
-  const std::pair<Strings, std::string> sets[] = {
+  const std::pair<Keys, std::string> sets[] = {
       {Words(bits, 2, "\0"_s, Words(bits, 2)), bits},
       {Words(ends, 2, "\xff", Words(ends, 2)), ends},
       {Words("ab", 2, "b", Words("ab", 2)), "ab"},
@@ -422,10 +416,10 @@ TEST(SurfExhaustiveTest, AllWordsOfThreeBytes) {
 TEST(SurfExhaustiveTest, Blocks) {
   // A block stores 64 bytes of a longer key.
   const std::string head(62, 'p');
-  const Strings longer =
+  const Keys longer =
       Words("p", 3, head, {head + "ppq", head + "pq", "a", "q"});
   for (uint32_t real_bits : {0, 8}) {
-    for (const Strings& keys : {Words("\0\xff"_s, 2, "", {"\0a"_s}), longer}) {
+    for (const Keys& keys : {Words("\0\xff"_s, 2, "", {"\0a"_s}), longer}) {
       CheckSubsets(keys, "\0p\xff"_s, real_bits, /*blocks=*/true);
       if (HasFailure()) return;
     }

@@ -179,8 +179,7 @@ class PlainSurfModel : public SurfModel {
     return true;
   }
 
-  // The last of the strings that start with `prefix`, or rather one that is
-  // longer than all strings here.
+  // The last string that starts with `prefix`, or one that is long enough.
   static std::string Highest(const std::string& prefix) {
     return prefix + std::string(400, '\xff');
   }
@@ -254,8 +253,7 @@ inline std::string DigitsOf(const KeyCode& code, const Slice& key) {
   return DigitsOf(coded);
 }
 
-// The leaves that the definition gives. If there is a digit among the suffix
-// bits, it belongs to the leaf.
+// As the definition gives it. A digit of the suffix bits belongs to the leaf.
 class CodedSurfModel : public SurfModel {
  public:
   CodedSurfModel(const KeyCode& code, const Keys& keys,

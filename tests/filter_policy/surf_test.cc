@@ -241,8 +241,7 @@ INSTANTIATE_TEST_SUITE_P(Tries, SurfTest, testing::Bool(),
                            return trie.param ? "OverDigits" : "OverBytes";
                          });
 
-// All queries over a small space, for random sets of keys from it. The space of
-// the queries may have bytes that do not occur.
+// Of random sets of keys. Queries may have bytes that do not occur in these.
 TEST_P(SurfTest, ExhaustiveSmallSpaces) {
   Random rnd(301);
   const std::pair<std::string, std::string> alphabets[] = {
@@ -362,8 +361,7 @@ TEST_P(SurfTest, NoFalseNegativesInLargeFilters) {
   }
 }
 
-// A builder chooses digits for text alone, if there is enough, and not if there
-// are real bits.
+// For text alone, if there is enough, and not if there are real bits.
 TEST(OneSurfTest, WhereDigitsAreChosen) {
   const auto is_coded = [](const Keys& keys, const SurfSuffix& suffix) {
     return OwnedSurf(keys, suffix).is_coded();
