@@ -51,7 +51,7 @@ class CascadeKillTest : public testing::TestWithParam<Death> {
     journal_ = folder_ + ".journal";
   }
 
-  CascadeFilterOptions NewOptions(Env* env) const {
+  CascadeFilterOptions NewOptions(Env* env = Env::Default()) const {
     CascadeFilterOptions options;
     options.env = env;
     options.fingerprint_bits = 62;
@@ -93,8 +93,7 @@ class CascadeKillTest : public testing::TestWithParam<Death> {
                                                                     : nullptr);
     }
     std::unique_ptr<CascadeFilter> filter;
-    ASSERT_OK(
-        CascadeFilter::Open(NewOptions(Env::Default()), folder_, &filter));
+    ASSERT_OK(CascadeFilter::Open(NewOptions(), folder_, &filter));
     std::vector<uint64_t> copies(kKeys);
     std::vector<bool> is_unsure(kKeys);
     uint64_t n = 0;

@@ -91,7 +91,6 @@ class PageTest : public ::testing::TestWithParam<unsigned> {
  protected:
   static constexpr PageId kId{0x123456789abcdef0, 17};
 
-  // The first page of the entries, and how many of them it has.
   std::string FirstPage(const Entries& entries, size_t* in_page) const {
     PageBuilder builder(GetParam());
     *in_page = 0;

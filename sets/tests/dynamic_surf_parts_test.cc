@@ -31,8 +31,7 @@ std::string FreshPayload(const KeySet& keys, const SurfSuffix& suffix) {
   return payload.substr(0, payload.size() - kReadPadding);
 }
 
-std::unique_ptr<SurfPart> NewPart(const KeySet& keys,
-                                  const SurfSuffix& suffix) {
+std::unique_ptr<SurfPart> PartOf(const KeySet& keys, const SurfSuffix& suffix) {
   SurfRebuilder builder(suffix, kSalt);
   for (const std::string& key : keys) builder.AddWhole(key);
   std::string payload;
@@ -74,7 +73,7 @@ class CheckedParts {
   explicit CheckedParts(const SurfSuffix& suffix, KeySet keys = {})
       : suffix_(suffix),
         keys_(std::move(keys)),
-        parts_(NewPart(keys_, suffix), std::make_unique<Front>()) {}
+        parts_(PartOf(keys_, suffix), std::make_unique<Front>()) {}
 
   bool Has(const std::string& key) const { return keys_.count(key) > 0; }
   bool IsMerging() const { return parts_.frozen() != nullptr; }
@@ -140,8 +139,7 @@ class CheckedParts {
     EndMerge();
     ASSERT_EQ(parts_.active().size(), 0);
     ASSERT_EQ(parts_.bottom().removed().size(), 0);
-    ASSERT_EQ(parts_.bottom().payload().ToString(),
-              FreshPayload(keys_, suffix_));
+    ASSERT_EQ(parts_.bottom().payload(), FreshPayload(keys_, suffix_));
   }
 
  private:
@@ -339,7 +337,7 @@ TEST(DynamicSurfPartsTest, LowerBoundBehindManyDeletedKeys) {
 
 // The key of a leaf cannot be told from one that is being inserted: both stay.
 TEST(DynamicSurfPartsTest, SourceWithOtherKeys) {
-  SurfParts parts(NewPart({"abc", "b"}, {0, 0}), std::make_unique<Front>());
+  SurfParts parts(PartOf({"abc", "b"}, {0, 0}), std::make_unique<Front>());
   parts.Insert("ad");
   parts.Freeze();
   Merged merged = Merge(parts, {"abc", "ad", "ae", "b"});
@@ -355,7 +353,7 @@ TEST(DynamicSurfPartsTest, SourceWithOtherKeys) {
 }
 
 TEST(DynamicSurfPartsTest, SourceThatLacksAKey) {
-  SurfParts parts(NewPart({"abc", "b"}, {0, 8}), std::make_unique<Front>());
+  SurfParts parts(PartOf({"abc", "b"}, {0, 8}), std::make_unique<Front>());
   parts.Insert("ad");
   parts.Freeze();
   const Merged merged = Merge(parts, {"ad", "b"});
@@ -368,7 +366,7 @@ TEST(DynamicSurfPartsTest, MergesSeekSeldom) {
   std::mt19937_64 random(3);
   KeySet keys;
   while (keys.size() < 20000) keys.insert(BigEndian(random()));
-  SurfParts parts(NewPart(keys, {0, 8}), std::make_unique<Front>());
+  SurfParts parts(PartOf(keys, {0, 8}), std::make_unique<Front>());
   for (int i = 0; i < 2000; i++) {
     parts.Insert(*keys.insert(BigEndian(random())).first);
   }
@@ -398,8 +396,7 @@ TEST(FrontTest, IsAnOrderedMap) {
         model.erase(key);
         continue;
       }
-      const FrontRecord record = {random() % 2 == 0,
-                                  static_cast<Below>(random() % 3)};
+      const FrontRecord record = {random() % 2 == 0, Below(random() % 3)};
       front.Set(key, record);
       model[key] = record;
     }

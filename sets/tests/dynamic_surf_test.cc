@@ -254,11 +254,10 @@ TEST_F(DynamicSurfTest, OverADb) {
     own.Delete(key);
   }
   ASSERT_OK(filter_->Merge());
-  const Records records = AllRecords(own.db_.get());
-  for (const auto& [key, value] : records)
-    ASSERT_TRUE(filter_->MayContain(key));
-  EXPECT_EQ(filter_->Count(Range("", kEnd)).least, records.size());
-  EXPECT_EQ(filter_->Count(Range("", kEnd)).most, records.size());
+  const Records stored = AllRecords(own.db_.get());
+  for (const auto& [key, value] : stored) ASSERT_TRUE(filter_->MayContain(key));
+  EXPECT_EQ(filter_->Count(Range("", kEnd)).least, stored.size());
+  EXPECT_EQ(filter_->Count(Range("", kEnd)).most, stored.size());
 
   const std::string& folder = own.path_;
   const std::string file = folder + "/filter";
@@ -280,9 +279,8 @@ TEST_F(DynamicSurfTest, OverADb) {
   // Nothing but a file is read or written, and no thread waits for a pipe.
   const std::string pipe = folder + "/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  for (const std::string& name : {folder, pipe, std::string("/dev/zero")}) {
-    EXPECT_TRUE(
-        DynamicSurf::Load(options_, name, &filter_).IsInvalidArgument());
+  for (const std::string& bad : {folder, pipe, std::string("/dev/zero")}) {
+    EXPECT_TRUE(DynamicSurf::Load(options_, bad, &filter_).IsInvalidArgument());
   }
   Build();
   EXPECT_TRUE(filter_->Save(pipe).IsInvalidArgument());

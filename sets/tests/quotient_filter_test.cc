@@ -57,11 +57,10 @@ uint64_t HashFor(const Shape& shape, uint64_t fingerprint) {
   return fingerprint << (64 - shape.fingerprint_bits());
 }
 
-void ExpectHolds(const QuotientMultiset& filter,
-                 const Fingerprints& fingerprints) {
-  ASSERT_EQ(fingerprints.size(), filter.size());
+void ExpectHolds(const QuotientMultiset& filter, const Fingerprints& held) {
+  ASSERT_EQ(held.size(), filter.size());
   QuotientCursor cursor(filter.blocks());
-  for (const uint64_t fingerprint : fingerprints) {
+  for (const uint64_t fingerprint : held) {
     ASSERT_TRUE(cursor.Valid());
     ASSERT_EQ(fingerprint, cursor.Fingerprint());
     cursor.Next();
@@ -77,11 +76,9 @@ std::string BlockBytes(const QuotientMultiset& filter) {
 }
 
 // The set holds these alone, and its bytes depend on nothing but them.
-void ExpectCanonical(const QuotientMultiset& filter,
-                     const Fingerprints& fingerprints) {
-  ASSERT_NO_FATAL_FAILURE(ExpectHolds(filter, fingerprints));
-  ASSERT_EQ(BlockBytes(*Appended(filter.shape(), fingerprints)),
-            BlockBytes(filter));
+void ExpectCanonical(const QuotientMultiset& filter, const Fingerprints& held) {
+  ASSERT_NO_FATAL_FAILURE(ExpectHolds(filter, held));
+  ASSERT_EQ(BlockBytes(*Appended(filter.shape(), held)), BlockBytes(filter));
 }
 
 // ---- Every state ----
@@ -623,8 +620,7 @@ TEST(SavedQuotientTest, EveryTruncationAndFlippedBitIsFound) {
       }
     }
     for (size_t bit = 0; bit < 8 * bytes.size(); bit++) {
-      const Status s =
-          LoadQuotientMultiset(WithBitFlipped(bytes, bit), &filter);
+      const auto s = LoadQuotientMultiset(WithBitFlipped(bytes, bit), &filter);
       ASSERT_TRUE(s.IsCorruption() || (bit / 8 == 4 && s.IsNotSupported()))
           << bit << " " << s.ToString();
       ASSERT_EQ(nullptr, filter);

@@ -195,8 +195,7 @@ TEST(CpfprTest, QueriesOnKeysOfTwoBytes) {
         const uint32_t hi = lo + (width == 0 ? 0 : rnd.Uniform(width));
         if (space.Counts(lo, hi)) ranges.push_back({lo, hi});
       }
-      SCOPED_TRACE(std::to_string(num_keys) + " keys, " +
-                   std::to_string(width));
+      SCOPED_TRACE(testing::Message() << num_keys << " keys, " << width);
       CompareWithEnumeration(space, ranges);
     }
   }

@@ -37,7 +37,6 @@ class DesignMemoryTest : public ::testing::Test {
     settings_.memory = std::make_shared<DesignMemory>();
   }
 
-  // Other keys and samples for each seed.
   Keys KeysOf(uint64_t seed, uint64_t num = kKeys) {
     Rng rng(seed);
     Keys keys;
@@ -53,7 +52,6 @@ class DesignMemoryTest : public ::testing::Test {
     options.rmax = rmax;
     return EmptyQueries(options, source_, keys, num, &rng);
   }
-  // The design that a file of these keys gets, in words.
   std::string DesignOf(const Keys& keys, const Queries& samples) {
     const OwnBlock block(BuildProteusBlock(keys, settings_, samples));
     for (size_t i = 0; i < keys.size(); i += 7) {

@@ -44,9 +44,8 @@ TEST(FilterBlockTest, NoTrieOfKeysThatDifferLate) {
 
 // RocksDB adds a user key once for each of its versions.
 TEST(FilterBlockTest, DuplicatesCountOnce) {
-  const std::string once = BuildBlock({"", "a", "ab", "b"});
-  const std::string twice =
-      BuildBlock({"", "", "a", "ab", "ab", "ab", "b", "b"});
+  const auto once = BuildBlock({"", "a", "ab", "b"});
+  const auto twice = BuildBlock({"", "", "a", "ab", "ab", "ab", "b", "b"});
   EXPECT_EQ(Hex(once), Hex(twice));
   EXPECT_EQ(4u, FilterBlock(twice).header().num_keys);
 }
@@ -166,9 +165,8 @@ constexpr FilterSalt kTwo = {0x2f71e8b4a60d93c5, kOne.process};
 constexpr FilterSalt kThree = {kOne.file, 0xe15a7c39d8462fb0};
 
 Keys RandomKeys(size_t count, int size) {
-  Random random(1);
-  return MakeKeys(count,
-                  [&](size_t) { return random.RandomBinaryString(size); });
+  Random rnd(1);
+  return MakeKeys(count, [&](size_t) { return rnd.RandomBinaryString(size); });
 }
 
 TEST(FilterSaltTest, DrawsANumberForEachFileAndOneForTheProcess) {

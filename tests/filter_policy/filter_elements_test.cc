@@ -196,8 +196,7 @@ uint64_t LeastCost(const std::vector<uint64_t>& weights, size_t begin,
   uint64_t least = is_tree ? std::numeric_limits<uint64_t>::max()
                            : LeastCost(weights, begin, end);
   for (size_t split = begin + 1; split < end; split++) {
-    const uint64_t rest =
-        LeastCost(weights, split, end, is_tree ? 3 : trees - 1);
+    const auto rest = LeastCost(weights, split, end, is_tree ? 3 : trees - 1);
     least = std::min(least, LeastCost(weights, begin, split) + rest);
   }
   for (size_t i = begin; is_tree && i < end; i++) least += weights[i];

@@ -465,8 +465,7 @@ TEST(GoldenFilesTest, CoverTheFormat) {
 
 // golden_annotated.txt explains one block byte by byte.
 TEST(GoldenFilesTest, AnnotatedBytes) {
-  const std::string golden =
-      ReadFile(SurfBlocks().Folder() / "annotated.block");
+  const std::string block = ReadFile(SurfBlocks().Folder() / "annotated.block");
   std::istringstream lines(
       ReadFile(SurfBlocks().Folder().parent_path() / "golden_annotated.txt"));
   size_t end = 0;
@@ -477,11 +476,11 @@ TEST(GoldenFilesTest, AnnotatedBytes) {
     ASSERT_EQ(end, std::stoul(line.substr(0, bar)));
     std::string hex = line.substr(bar + 3, line.find(" | ", bar + 3) - bar - 3);
     hex.erase(std::remove(hex.begin(), hex.end(), ' '), hex.end());
-    EXPECT_EQ(hex, Hex(golden.substr(end, hex.size() / 2)));
+    EXPECT_EQ(hex, Hex(block.substr(end, hex.size() / 2)));
     end += hex.size() / 2;
   }
   EXPECT_GT(end, 0u);
-  EXPECT_EQ(golden.size(), end);
+  EXPECT_EQ(block.size(), end);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

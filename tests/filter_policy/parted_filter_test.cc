@@ -59,8 +59,7 @@ class SmallGroups : public ProteanFilterPolicy {
 class FileFilterTest : public testing::Test {
  protected:
   void SetPolicy(const std::string& policy) {
-    EXPECT_OK(
-        FilterPolicy::CreateFromString(ConfigOptions(), policy, &policy_));
+    EXPECT_OK(FilterPolicy::CreateFromString({}, policy, &policy_));
   }
   // In parts of about that many bytes, unless that is 0.
   void SetPartBytes(size_t part_bytes) {
@@ -153,8 +152,7 @@ class PartedFilterTest : public FileFilterTest,
       for (const std::string& lo : around) {
         ASSERT_NO_FATAL_FAILURE(AskBounds(lo));
         for (const std::string& hi : {key, key + '\0', far}) {
-          for (const bool inclusive : {false, true})
-            AskRange(lo, hi, inclusive);
+          for (bool inclusive : {false, true}) AskRange(lo, hi, inclusive);
         }
       }
     }
@@ -505,8 +503,7 @@ TEST(PartsTest, SetsThatOneUnitHasNoRoomFor) {
   for (const AmqKind kind : {kBloomAmq, kRibbonAmq}) {
     for (const double share : {0.1, 0.3, 0.6}) {
       for (double bits_per_key = 40; bits_per_key < 500; bits_per_key += 3) {
-        SCOPED_TRACE(std::to_string(share) + " " +
-                     std::to_string(bits_per_key));
+        SCOPED_TRACE(testing::Message() << share << " " << bits_per_key);
         const OwnBlock block(
             BuildPartedProteus(keys, 8, TwoSets(20, 60, kind, share),
                                bits_per_key, {1, 2}, /*in_units=*/true));

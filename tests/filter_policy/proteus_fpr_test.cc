@@ -119,8 +119,7 @@ TEST_P(PaperTest, RateIsAsPredicted) {
   DrawnKeys drawn(GetParam().keys, GetParam().strings, kNumKeys, /*seed=*/77);
   const Keys& keys = drawn.keys();
   const std::vector<Query> samples = drawn.Empty(options, kSamples);
-  const std::vector<Query> queries =
-      Asked(keys, drawn.Empty(options, kQueries));
+  const auto queries = Asked(keys, drawn.Empty(options, kQueries));
   for (const char* spec :
        {"proteus:10", "proteus:14:bloom", "proteus:12:ribbon", "proteus:8:auto",
         "prefixbloom:12", "prefixbloom:14:ribbon", "prefixbloom2:10.5:bloom"}) {
@@ -350,13 +349,12 @@ std::string BlockOfPolicy(const Keys& keys, bool keys_alone,
 }
 
 Keys AbsentPoints(const Keys& keys, size_t count) {
-  Lcg random(3);
+  Lcg rnd(3);
   Keys points = {"", std::string(1, '\0'), "\xff\xff\xff\xff\xff\xff\xff\xff"};
   while (points.size() < count) {
-    std::string point = keys[random.Next(keys.size())];
-    const size_t shared = random.Next(point.size());
-    for (size_t i = shared; i < point.size(); i++)
-      point[i] ^= random.Bytes(1)[0];
+    std::string point = keys[rnd.Next(keys.size())];
+    const size_t shared = rnd.Next(point.size());
+    for (size_t i = shared; i < point.size(); i++) point[i] ^= rnd.Bytes(1)[0];
     if (!std::binary_search(keys.begin(), keys.end(), point)) {
       points.push_back(point);
     }
@@ -427,9 +425,8 @@ TEST(PointsTest, ThePromiseIsKept) {
         SCOPED_TRACE(std::to_string(bits) + " bits: " + design.Describe());
         ASSERT_TRUE(design.points_ask_keys_alone());
         EXPECT_GT(design.size(), 1u);
-        const double expected = RateOfBloom(bits, bits) * points.size();
-        EXPECT_LE(CountPassed(*block, points),
-                  expected + 4 * std::sqrt(expected));
+        const double most = RateOfBloom(bits, bits) * points.size();
+        EXPECT_LE(CountPassed(*block, points), most + 4 * std::sqrt(most));
       }
     }
   }

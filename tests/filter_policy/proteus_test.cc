@@ -16,7 +16,7 @@ namespace {
 
 const std::string kBytes("\x00\x01\x80\xff", 4);
 // The size for a few keys, so that the trie leaves enough bytes for any set.
-constexpr double kMoreThanEnoughBits = 4000;
+constexpr double kMoreThanEnough = 4000;
 
 // Tries of every depth and sets of every pair of lengths.
 std::vector<ProteusDesign> DesignsUpTo(uint32_t longest) {
@@ -190,6 +190,7 @@ TEST(ProteusTest, TriesKnowTheirPrefixes) {
       SCOPED_TRACE(std::to_string(bits) + " bits, " +
                    std::to_string(keys.size()) + " keys");
       const OwnBlock block(BuildProteusBlock(keys, TrieAndSet(bits, 0), 64));
+      const Proteus& proteus = block.proteus();
       const auto check = [&](const std::string& lo, const std::string& hi,
                              bool inclusive, bool answer) {
         const bool expected = (lo < hi || (lo == hi && inclusive)) &&
@@ -202,12 +203,10 @@ TEST(ProteusTest, TriesKnowTheirPrefixes) {
       };
       for (size_t i = 0; i < bounds.size(); i += 2) {
         const std::string& lo = bounds[i];
-        check(lo, lo, true, block.proteus().KeyMayMatch(lo));
+        check(lo, lo, true, proteus.KeyMayMatch(lo));
         for (const std::string& hi : bounds) {
-          for (bool inclusive : {false, true}) {
-            check(lo, hi, inclusive,
-                  block.proteus().RangeMayMatch(lo, hi, inclusive));
-          }
+          for (bool inclusive : {false, true})
+            check(lo, hi, inclusive, proteus.RangeMayMatch(lo, hi, inclusive));
         }
         ASSERT_FALSE(HasFatalFailure());
       }
@@ -226,8 +225,7 @@ TEST(ProteusTest, EveryDesignOnSmallSets) {
     for (const ProteusDesign& design : designs) {
       SCOPED_TRACE(design.Describe() + ", " + std::to_string(keys.size()) +
                    " keys");
-      const OwnBlock block(
-          BuildProteusBlock(keys, design, kMoreThanEnoughBits));
+      const OwnBlock block(BuildProteusBlock(keys, design, kMoreThanEnough));
       ASSERT_NO_FATAL_FAILURE(ExpectFindsAll(block, keys, bounds, ranges));
       // Points whose prefixes no key has are recognized, except by chance.
       const uint32_t bits = design.prefix_bits();
@@ -253,7 +251,7 @@ TEST(ProteusTest, LowerBoundsAmongNeighbours) {
   });
   for (uint32_t bits : {24, 32}) {
     const OwnBlock block(
-        BuildProteusBlock(keys, TrieAndSet(16, bits), kMoreThanEnoughBits));
+        BuildProteusBlock(keys, TrieAndSet(16, bits), kMoreThanEnough));
     for (size_t i = 0; i + 1 < keys.size(); i++) {
       const std::string target = keys[i].substr(0, 2) + "\xff\xe0";
       std::string bound;
@@ -426,8 +424,7 @@ TEST(ProteusTrapsTest, DeepTriesKeepTheirSecondLayer) {
         for (const std::string& key : keys) {
           // This query differs in the last bit that is kept.
           std::string other = key;
-          other[(prefix - 1) / 8] ^=
-              static_cast<char>(0x80 >> (prefix - 1) % 8);
+          other[(prefix - 1) / 8] ^= 0x80 >> (prefix - 1) % 8;
           positives += block->KeyMayMatch(other);
           positives += block->RangeMayMatch(other, other, true);
           // The bit that differs is not kept.

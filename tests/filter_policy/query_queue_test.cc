@@ -189,12 +189,11 @@ TEST(QueryQueueTest, ManyQueues) {
     for (int i = 0; i < 200; i++) {
       queues.push_back(std::make_unique<QueryQueue>(10, 20));
     }
-    std::vector<int> sampled(queues.size());
+    std::vector<int> counts(queues.size());
     for (int call = 0; call < 2000; call++) {
-      for (size_t i = 0; i < queues.size(); i++)
-        sampled[i] += queues[i]->Tick();
+      for (size_t i = 0; i < queues.size(); i++) counts[i] += queues[i]->Tick();
     }
-    for (int count : sampled) ASSERT_NEAR(100, count, 3);
+    for (int count : counts) ASSERT_NEAR(100, count, 3);
   });
 }
 
@@ -220,8 +219,7 @@ TEST(QueryQueueTest, Concurrency) {
     }
     running--;
   });
-  EXPECT_EQ(uint64_t{kThreads} * kPerThread,
-            queue.recorded() + queue.dropped());
+  EXPECT_EQ(1u * kThreads * kPerThread, queue.recorded() + queue.dropped());
   EXPECT_EQ(std::min<size_t>(500, queue.recorded()), queue.size());
 }
 

@@ -366,7 +366,6 @@ class SampleStoreTest : public QueryFileTest {
                                    const std::string& name = kDefault) {
     return store->Open(name, env_, nullptr);
   }
-  // Opens a queue for one point.
   void Record(const Store& store, const std::string& key,
               const std::string& name = kDefault) {
     Open(store, name)->Record(key, key, true);

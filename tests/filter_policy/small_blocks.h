@@ -63,8 +63,7 @@ inline void ExpectReaderSays(bool found, const Keys& entries,
   std::vector<Slice*> pointers;
   for (Slice& slice : slices) pointers.push_back(&slice);
   const std::unique_ptr<bool[]> answers(new bool[entries.size()]);
-  reader->MayMatch(static_cast<int>(entries.size()), pointers.data(),
-                   answers.get());
+  reader->MayMatch(entries.size(), pointers.data(), answers.get());
   for (size_t i = 0; i < entries.size(); i++) {
     ASSERT_EQ(found, reader->MayMatch(entries[i])) << Hex(entries[i]);
     ASSERT_EQ(found, answers[i]) << Hex(entries[i]);

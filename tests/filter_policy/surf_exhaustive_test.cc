@@ -357,8 +357,7 @@ void CheckSubsets(const Keys& keys, const std::string& letters,
     SCOPED_TRACE(std::to_string(real_bits) + " real bits, subset " +
                  std::to_string(subset) + ", last key " + Hex(keys.back()));
     Answers answers = model.AnswersOf(subset);
-    const std::string contents =
-        BuildSurfBlock(answers.keys, {0, real_bits}, {});
+    const auto contents = BuildSurfBlock(answers.keys, {0, real_bits}, {});
     const FilterBlock block(contents);
     ASSERT_TRUE(block.CanFilter()) << block.status().ToString();
     const RangeFilter& filter = *block.filter();
@@ -416,10 +415,9 @@ TEST(SurfExhaustiveTest, AllWordsOfThreeBytes) {
 TEST(SurfExhaustiveTest, Blocks) {
   // A block stores 64 bytes of a longer key.
   const std::string head(62, 'p');
-  const Keys longer =
-      Words("p", 3, head, {head + "ppq", head + "pq", "a", "q"});
+  const Keys deep = Words("p", 3, head, {head + "ppq", head + "pq", "a", "q"});
   for (uint32_t real_bits : {0, 8}) {
-    for (const Keys& keys : {Words("\0\xff"_s, 2, "", {"\0a"_s}), longer}) {
+    for (const Keys& keys : {Words("\0\xff"_s, 2, "", {"\0a"_s}), deep}) {
       CheckSubsets(keys, "\0p\xff"_s, real_bits, /*blocks=*/true);
       if (HasFailure()) return;
     }

@@ -609,8 +609,7 @@ TEST(SurfPrefixBitsTest, AreCoinsFromTheFirstDifferenceOn) {
         ASSERT_EQ(0u, different & ((uint64_t{1} << same) - 1));
         for (uint32_t i = same; i < kBits; i++) {
           for (uint32_t j = i; j < kBits; j++) {
-            agree[i][j] +=
-                (different >> i & 1) == 0 && (different >> j & 1) == 0;
+            agree[i][j] += ((different >> i | different >> j) & 1) == 0;
           }
         }
         ASSERT_LT(same, kBits);

@@ -64,8 +64,7 @@ class ToyBuilder : public RangeFilterBuilder {
   void Add(const Slice& key, size_t, size_t) override {
     if (!key.empty()) bytes_[static_cast<uint8_t>(key[key.size() - 1])] = 1;
   }
-  Status Plan(const KeysEnd& /*end*/,
-              std::vector<PlannedPart>* parts) override {
+  Status Plan(const KeysEnd&, std::vector<PlannedPart>* parts) override {
     parts->resize(1);
     parts->front().num_keys = num_keys();
     parts->front().payload_size = 256;
