@@ -227,7 +227,7 @@ class DamageTest : public testing::TestWithParam<Damaged> {
 class ProteusDamageTest : public DamageTest {};
 class TrieDamageTest : public DamageTest {};
 
-const testing::PrintToStringParamName kNames;
+const testing::PrintToStringParamName kNames{};
 INSTANTIATE_TEST_SUITE_P(Proteus, DamageTest, testing::ValuesIn(ProteusCases()),
                          kNames);
 INSTANTIATE_TEST_SUITE_P(Surf, DamageTest, testing::ValuesIn(SurfCases()),
