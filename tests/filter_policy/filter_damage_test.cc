@@ -537,7 +537,7 @@ std::string WithRandomDamage(std::string bytes, Random* rnd) {
   return bytes;
 }
 
-// Of tries in every encoding, and of all families of keys with any suffixes.
+// Tries in every encoding, and all families of keys with any suffixes.
 TEST(SurfDamageTest, RandomDamageUnderARightChecksum) {
   Random rnd(kBlockSeed);
   std::vector<Damaged> cases = TrieCases();

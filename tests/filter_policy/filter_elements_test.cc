@@ -300,7 +300,7 @@ TEST(KeyCodeTest, KeepsTheOrder) {
   }
 }
 
-// As each bound alone, with codes of all lengths and cut off everywhere.
+// Both bounds are as each alone, with codes of all lengths and cuts everywhere.
 TEST(KeyCodeTest, EncodesRanges) {
   bool occurs[256] = {};
   for (int byte = 'a'; byte <= 'z'; byte++) occurs[byte] = true;

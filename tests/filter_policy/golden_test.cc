@@ -265,7 +265,7 @@ void WriteAnswers() {
   }
 }
 
-// Those of a Proteus, a line a query, near keys and far from them.
+// The answers of a Proteus, a line a query, near keys and far from them.
 std::string ProteusAnswers(const FilterBlock& block, const Keys& keys) {
   Lcg random(99);
   Keys queries = {"", "a", std::string("\0", 1), "\xff\xff"};

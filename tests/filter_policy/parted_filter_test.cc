@@ -280,7 +280,7 @@ TEST_P(PartedFilterTest, KeysInNoOrder) {
   }
 }
 
-// It lets its keys through, but all parts must have the kind of the block.
+// One lets its keys through, but all parts must have the kind of the block.
 TEST_P(PartedFilterTest, OneDamagedPart) {
   ASSERT_NO_FATAL_FAILURE(Build(RandomNumbers(60000)));
   const std::string intact = bytes_;

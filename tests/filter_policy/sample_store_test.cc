@@ -560,7 +560,7 @@ TEST_F(SampleStoreTest, DevicesAndPipesAreRefused) {
   }
 }
 
-// They keep no DB from opening. A store may be opened that was not validated.
+// A DB opens with bad ones. A store may be opened that was not validated.
 TEST_F(SampleStoreTest, BadFilesAreLeftAlone) {
   const auto log = std::make_shared<RecordingLogger>();
   Write(seeds_, "s\n");

@@ -20,7 +20,7 @@ inline std::string BuildBlock(const Keys& keys) {
   return BuildBlock(keys, *NewSurfFilterPolicy({4, 8}));
 }
 
-// As FullFilterBlockBuilder does it with prefixes of three bytes.
+// FullFilterBlockBuilder does so with prefixes of three bytes.
 inline std::string BuildBlockWithPrefixes(const Keys& keys) {
   const auto builder = NewBuilder(*NewSurfFilterPolicy({4, 8}));
   for (const std::string& key : keys) {
@@ -56,7 +56,7 @@ inline void ExpectNoFalseNegatives(const FilterBlock& block, const Keys& keys) {
   }
 }
 
-// As the block-based table asks: one by one, and for MultiGet all at once.
+// The block-based table asks one by one, and for MultiGet all at once.
 inline void ExpectReaderSays(bool found, const Keys& entries,
                              FilterBitsReader* reader) {
   std::vector<Slice> slices(entries.begin(), entries.end());

@@ -95,7 +95,7 @@ struct Query {
   Span span;  // the string alone
 };
 
-// Those of a filter, or of a block, which also knows its first and last key.
+// What a filter says, or a block, which also knows its first and last key.
 struct Answers {
   Keys keys;
   std::vector<const Leaf*> leaves;  // in the same order
@@ -216,7 +216,7 @@ class Model {
  private:
   const Keys keys_;
   std::vector<Query> queries_;
-  // Of each key, for each number of bytes that it may share with another one.
+  // A leaf for each number of bytes that a key may share with another one.
   std::vector<std::vector<Leaf>> leaves_;
 };
 

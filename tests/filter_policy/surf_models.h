@@ -17,7 +17,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 constexpr FilterSalt kModelSalt = {/*file=*/17, /*process=*/4};
 
-// Of a key with these real bits, whose first `depth` bytes are in the trie.
+// A key has these real bits, and its first `depth` bytes are in the trie.
 inline uint64_t ModelValue(const SurfSuffix& suffix, const std::string& key,
                            size_t depth, uint64_t real) {
   return suffix.WithPrefix(
@@ -253,7 +253,7 @@ inline std::string DigitsOf(const KeyCode& code, const Slice& key) {
   return DigitsOf(coded);
 }
 
-// As the definition gives it. A digit of the suffix bits belongs to the leaf.
+// The definition, for digits: one of the suffix bits belongs to the leaf.
 class CodedSurfModel : public SurfModel {
  public:
   CodedSurfModel(const KeyCode& code, const Keys& keys,

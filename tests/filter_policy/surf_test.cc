@@ -241,7 +241,7 @@ INSTANTIATE_TEST_SUITE_P(Tries, SurfTest, testing::Bool(),
                            return trie.param ? "OverDigits" : "OverBytes";
                          });
 
-// Of random sets of keys. Queries may have bytes that do not occur in these.
+// Queries of random sets of keys may have bytes that do not occur in these.
 TEST_P(SurfTest, ExhaustiveSmallSpaces) {
   Random rnd(301);
   const std::pair<std::string, std::string> alphabets[] = {
@@ -275,7 +275,7 @@ TEST_P(SurfTest, ExhaustiveEncodings) {
   }
 }
 
-// Of every length, kept or turned into nodes, at few or many of the nodes.
+// Runs of every length, kept or turned into nodes, at few or many of the nodes.
 TEST_P(SurfTest, Runs) {
   Random rnd(304);
   for (int round = 0; round < (coded() ? 60 : 100); round++) {
