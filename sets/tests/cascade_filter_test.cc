@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Cascade filters against a multiset: random operations, reopening, several
-//  threads, faults of the file system, and damaged files. Fingerprints have 62
-//  bits, so that no two keys of a test share one and answers are exact.
+//  Cascade filters against a multiset, and faults. Fingerprints have 62 bits,
+//  so that no two keys of a test share one and answers are exact.
 
 #include "sets/experimental/cascade_filter.h"
 
@@ -150,7 +149,6 @@ TEST_F(CascadeFilterTest, OneProcessAtATime) {
   EXPECT_TRUE(CascadeFilter::Destroy(options_.env, folder_).IsNotFound());
 }
 
-// Whatever happens, the filter has the keys of a multiset.
 TEST_F(CascadeFilterTest, IsAMultiset) {
   std::mt19937_64 random(17);
   std::map<std::string, uint64_t> expected;
@@ -270,38 +268,31 @@ TEST_F(CascadeFilterTest, Threads) {
   constexpr uint64_t kWriters = 3;
   constexpr uint64_t kKeysEach = 60000;
   std::array<std::atomic<uint64_t>, kWriters> inserted{};
-  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> writing{kWriters};
   std::atomic<uint64_t> wrong{0};
-  std::vector<std::thread> threads;
-  for (uint64_t writer = 0; writer < kWriters; writer++) {
-    threads.emplace_back([&, writer] {
-      for (uint64_t i = 0; i < kKeysEach; i++) {
-        const uint64_t n = writer * kKeysEach + i;
-        wrong += !filter_->Insert(std::to_string(n)).ok();
-        if (n % 2 == 1) wrong += !filter_->Delete(std::to_string(n)).ok();
-        inserted[writer] = i + 1;
-        if (i % 20000 == 0) wrong += !filter_->Flush().ok();
-      }
-    });
-  }
-  for (uint64_t reader = 0; reader < 2; reader++) {
-    threads.emplace_back([&, reader] {
-      std::mt19937_64 random(reader);
-      while (!stop) {
-        const uint64_t writer = random() % kWriters;
-        const uint64_t end = inserted[writer];
-        if (end == 0) continue;
-        const uint64_t n = writer * kKeysEach + random() % end;
-        wrong += filter_->MayContain(std::to_string(n)) != (n % 2 == 0);
-        wrong += filter_->MayContain("-" + std::to_string(n));
-        Stats();
-      }
-    });
-  }
-  for (uint64_t i = 0; i < threads.size(); i++) {
-    stop = i >= kWriters;
-    threads[i].join();
-  }
+  InThreads(kWriters + 2, [&](uint64_t thread) {
+    for (uint64_t i = 0; thread < kWriters && i < kKeysEach; i++) {
+      const uint64_t n = thread * kKeysEach + i;
+      wrong += !filter_->Insert(std::to_string(n)).ok();
+      if (n % 2 == 1) wrong += !filter_->Delete(std::to_string(n)).ok();
+      inserted[thread] = i + 1;
+      if (i % 20000 == 0) wrong += !filter_->Flush().ok();
+    }
+    if (thread < kWriters) {
+      writing--;
+      return;
+    }
+    std::mt19937_64 random(thread - kWriters);
+    while (writing > 0) {
+      const uint64_t writer = random() % kWriters;
+      const uint64_t end = inserted[writer];
+      if (end == 0) continue;
+      const uint64_t n = writer * kKeysEach + random() % end;
+      wrong += filter_->MayContain(std::to_string(n)) != (n % 2 == 0);
+      wrong += filter_->MayContain("-" + std::to_string(n));
+      Stats();
+    }
+  });
   EXPECT_EQ(0u, wrong);
   ASSERT_OK(filter_->Close());
   Open();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A cascade filter inserts, flushes, merges, opens and closes. At every
-//  mutation of files that it makes, it is killed by kill -9; at every third
-//  one, the power fails, too. Everything that Flush had acknowledged is there
-//  when the filter is opened again, and deletions that it had acknowledged stay
-//  deletions.
+//  A cascade filter is killed by kill -9 at every mutation of files that it
+//  makes; at every third one, the power fails, too. What Flush had
+//  acknowledged, insertions and deletions, is there when the filter is opened
+//  again.
 
 #include <random>
 
@@ -25,7 +24,6 @@ struct Shared {
   std::atomic<uint64_t> flushed;
 };
 
-// What becomes of a key after a number of operations.
 constexpr uint64_t kOperations = 20000;
 constexpr uint64_t kKeys = 7000;
 constexpr uint64_t kFlushEvery = 6000;
@@ -53,7 +51,7 @@ class CascadeKillTest : public testing::TestWithParam<Death> {
     journal_ = folder_ + ".journal";
   }
 
-  CascadeFilterOptions NewOptions(Env* env) const {
+  CascadeFilterOptions NewOptions(Env* env = Env::Default()) const {
     CascadeFilterOptions options;
     options.env = env;
     options.fingerprint_bits = 62;
@@ -95,8 +93,7 @@ class CascadeKillTest : public testing::TestWithParam<Death> {
                                                                     : nullptr);
     }
     std::unique_ptr<CascadeFilter> filter;
-    ASSERT_OK(
-        CascadeFilter::Open(NewOptions(Env::Default()), folder_, &filter));
+    ASSERT_OK(CascadeFilter::Open(NewOptions(), folder_, &filter));
     std::vector<uint64_t> copies(kKeys);
     std::vector<bool> is_unsure(kKeys);
     uint64_t n = 0;

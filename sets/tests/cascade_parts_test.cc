@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What a cascade filter consists of: entries, pages, runs, tables in memory,
-//  and the choice of merges.
+//  Parts of cascade filters: entries, pages, runs, tables, choices of merges.
 
 #include <cmath>
 #include <random>
@@ -19,7 +18,6 @@ namespace {
 using Entries = std::vector<Entry>;
 enum Kinds { kInserts, kAll };  // of entries
 
-// Reads a stream to its end, some entries at a time.
 Entries ReadAll(EntryStream* stream, size_t at_once = 100) {
   Entries all;
   Entries some(at_once);
@@ -30,8 +28,7 @@ Entries ReadAll(EntryStream* stream, size_t at_once = 100) {
   return all;
 }
 
-// Random entries of fingerprints of that many bits, in order: mostly
-// insertions, some tombstones and large numbers.
+// In order: mostly insertions, some tombstones and large numbers.
 Entries RandomEntries(size_t count, unsigned bits, Kinds kinds,
                       std::mt19937_64* random) {
   std::map<uint64_t, Entry> entries;
@@ -54,7 +51,6 @@ Entries RandomEntries(size_t count, unsigned bits, Kinds kinds,
 // All sequences of insertions and deletions up to a length, cut in two at each
 // place, have the effect of their parts, combined, on any older copies.
 TEST(EntryTest, CombinesStretchesOfTime) {
-  constexpr unsigned kLongest = 9;
   const auto entry_of = [](unsigned operations, unsigned begin, unsigned end) {
     Entry entry;
     for (unsigned i = begin; i < end; i++) {
@@ -63,7 +59,7 @@ TEST(EntryTest, CombinesStretchesOfTime) {
     }
     return entry;
   };
-  for (unsigned length = 0; length <= kLongest; length++) {
+  for (unsigned length = 0; length <= 9; length++) {
     for (unsigned operations = 0; operations < 1u << length; operations++) {
       for (unsigned cut = 0; cut <= length; cut++) {
         const Entry combined = Combine(entry_of(operations, 0, cut),
@@ -95,7 +91,6 @@ class PageTest : public ::testing::TestWithParam<unsigned> {
  protected:
   static constexpr PageId kId{0x123456789abcdef0, 17};
 
-  // The first page of the entries, and how many of them it has.
   std::string FirstPage(const Entries& entries, size_t* in_page) const {
     PageBuilder builder(GetParam());
     *in_page = 0;
@@ -177,7 +172,6 @@ TEST(PageSizeTest, TakesTwoBitsMoreThanRemainders) {
 
 // ---- Streams ----
 
-// Entries that are already there.
 class ListStream : public EntryStream {
  public:
   explicit ListStream(Entries entries) : entries_(std::move(entries)) {}
@@ -223,11 +217,9 @@ TEST(MergeStreamsTest, CombinesWhatTheStreamsSay) {
 
 // ---- Tables in memory ----
 
-class MemoryTableTest : public ::testing::TestWithParam<unsigned> {};
-
 // The table holds the sum of the operations on each fingerprint, in order.
-TEST_P(MemoryTableTest, SaysWhatHappened) {
-  const unsigned bits = GetParam();
+void ExpectSaysWhatHappened(unsigned bits) {
+  SCOPED_TRACE(bits);
   std::unique_ptr<MemoryTable> table;
   ASSERT_OK(MemoryTable::Create(bits, 256 << 10, &table));
   std::map<uint64_t, Entry> expected;
@@ -258,10 +250,11 @@ TEST_P(MemoryTableTest, SaysWhatHappened) {
   EXPECT_EQ(wanted, ReadAll(table->NewStream().get()));
 }
 
-INSTANTIATE_TEST_SUITE_P(FingerprintBits, MemoryTableTest,
-                         ::testing::Values(24, 44, 62));
+TEST(MemoryTableTest, SaysWhatHappened) {
+  for (const unsigned bits : {24, 44, 62}) ExpectSaysWhatHappened(bits);
+}
 
-TEST(MemoryTableSizeTest, IsFullWhenItIs) {
+TEST(MemoryTableTest, IsFullWhenItIs) {
   for (const uint64_t bytes : {1 << 20, 3 << 20, 16 << 20}) {
     std::unique_ptr<MemoryTable> table;
     ASSERT_OK(MemoryTable::Create(44, bytes, &table));
@@ -276,10 +269,7 @@ TEST(MemoryTableSizeTest, IsFullWhenItIs) {
     EXPECT_EQ(inserted, table->entries());
     EXPECT_TRUE(table->Find(fingerprint).IsNothing());
     // Bits per fingerprint, everything included.
-    EXPECT_LT(8.0 * static_cast<double>(table->MemoryUsage()) /
-                  static_cast<double>(inserted),
-              44)
-        << bytes;
+    EXPECT_LT(8.0 * table->MemoryUsage() / inserted, 44) << bytes;
   }
 }
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  The parts of a SuRF with updates against a set of keys: all short sequences
-//  of inserts, deletes and merges over small sets of keys that collide, and
-//  long random ones over difficult keys. Merges are cut in two, so that inserts
-//  and deletes come between their beginning and their end, and some fail.
+//  of steps over few keys that collide, and long random ones over difficult
+//  keys. Steps come in the middle of merges, which may fail.
 
 #include <map>
 #include <random>
@@ -19,13 +18,10 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Strings = std::vector<std::string>;
-
 constexpr FilterSalt kSalt = {17, 4};
 
 const SurfSuffix kSuffixes[] = {{0, 0}, {3, 0}, {0, 4}, {2, 11}, {0, 32}};
 
-// The payload that SurfBuilder builds of the keys.
 std::string FreshPayload(const KeySet& keys, const SurfSuffix& suffix) {
   FstOptions options;
   options.digits = FstOptions::kNever;
@@ -35,8 +31,7 @@ std::string FreshPayload(const KeySet& keys, const SurfSuffix& suffix) {
   return payload.substr(0, payload.size() - kReadPadding);
 }
 
-std::unique_ptr<SurfPart> NewPart(const KeySet& keys,
-                                  const SurfSuffix& suffix) {
+std::unique_ptr<SurfPart> PartOf(const KeySet& keys, const SurfSuffix& suffix) {
   SurfRebuilder builder(suffix, kSalt);
   for (const std::string& key : keys) builder.AddWhole(key);
   std::string payload;
@@ -78,7 +73,7 @@ class CheckedParts {
   explicit CheckedParts(const SurfSuffix& suffix, KeySet keys = {})
       : suffix_(suffix),
         keys_(std::move(keys)),
-        parts_(NewPart(keys_, suffix), std::make_unique<Front>()) {}
+        parts_(PartOf(keys_, suffix), std::make_unique<Front>()) {}
 
   bool Has(const std::string& key) const { return keys_.count(key) > 0; }
   bool IsMerging() const { return parts_.frozen() != nullptr; }
@@ -106,8 +101,7 @@ class CheckedParts {
   }
   void FailMerge() { parts_.Unfreeze(); }
 
-  // What the parts say of keys and of the ranges between them is true.
-  void Check(const Strings& queries) const {
+  void Check(const Keys& queries) const {
     for (const std::string& query : queries) {
       ASSERT_TRUE(!Has(query) || parts_.KeyMayMatch(query)) << query;
       std::string bound;
@@ -119,7 +113,7 @@ class CheckedParts {
       ASSERT_TRUE(next == keys_.end() || bound <= *next) << query;
     }
   }
-  void CheckRanges(const Strings& bounds) const {
+  void CheckRanges(const Keys& bounds) const {
     for (const std::string& lo : bounds) {
       for (const std::string& hi : bounds) {
         const uint64_t count = KeysIn(lo, hi);
@@ -145,8 +139,7 @@ class CheckedParts {
     EndMerge();
     ASSERT_EQ(parts_.active().size(), 0);
     ASSERT_EQ(parts_.bottom().removed().size(), 0);
-    ASSERT_EQ(parts_.bottom().payload().ToString(),
-              FreshPayload(keys_, suffix_));
+    ASSERT_EQ(parts_.bottom().payload(), FreshPayload(keys_, suffix_));
   }
 
  private:
@@ -158,15 +151,10 @@ class CheckedParts {
 
 // ---- All sequences ----
 
+// Step kFirstKey + i inserts or deletes a key.
 enum Step { kBegin, kEnd, kFail, kFirstKey };
 
-// Returns true if the step can be the next one. Step kFirstKey + i inserts or
-// deletes a key.
-bool IsPossible(const CheckedParts& parts, int step) {
-  return step >= kFirstKey || parts.IsMerging() == (step != kBegin);
-}
-
-void Take(int step, const Strings& universe, CheckedParts* parts) {
+void Take(int step, const Keys& universe, CheckedParts* parts) {
   if (step == kBegin) return parts->BeginMerge();
   if (step == kEnd) return parts->EndMerge();
   if (step == kFail) return parts->FailMerge();
@@ -179,14 +167,13 @@ void Take(int step, const Strings& universe, CheckedParts* parts) {
   }
 }
 
-// Takes `steps`, then all sequences of `more` steps, and checks the end of
-// each. Returns how many there are.
-uint64_t TakeAll(const Strings& universe, const KeySet& first, size_t more,
+// Checks the ends of all sequences of `steps` and `more`, and counts them.
+uint64_t TakeAll(const Keys& universe, const KeySet& first, size_t more,
                  const SurfSuffix& suffix, std::vector<int> steps = {}) {
   CheckedParts parts(suffix, first);
   for (const int step : steps) Take(step, universe, &parts);
   if (more == 0) {
-    Strings queries = universe;
+    Keys queries = universe;
     for (const std::string& key : universe) queries.push_back(key + '\0');
     parts.Check(queries);
     parts.CheckRanges(queries);
@@ -199,7 +186,7 @@ uint64_t TakeAll(const Strings& universe, const KeySet& first, size_t more,
   const int end = kFirstKey + 2 * static_cast<int>(universe.size());
   uint64_t taken = 0;
   for (int step = 0; step < end; step++) {
-    if (!IsPossible(parts, step)) continue;
+    if (step < kFirstKey && parts.IsMerging() == (step == kBegin)) continue;
     steps.push_back(step);
     taken += TakeAll(universe, first, more - 1, suffix, steps);
     steps.pop_back();
@@ -211,10 +198,10 @@ uint64_t TakeAll(const Strings& universe, const KeySet& first, size_t more,
 // Keys are prefixes of others, or collide at leaves, with other suffixes or
 // not. Sequences over two keys are longer.
 TEST(DynamicSurfPartsTest, AllSequencesOverFewKeys) {
-  const Strings leaves = {"ab", "ac\xff", "ac\xff\x01"};
-  const Strings two = {"key 1", "key 2"};
+  const Keys leaves = {"ab", "ac\xff", "ac\xff\x01"};
+  const Keys two = {"key 1", "key 2"};
   struct Case {
-    Strings universe;
+    Keys universe;
     KeySet first;
     size_t length;
     SurfSuffix suffix;
@@ -235,7 +222,7 @@ TEST(DynamicSurfPartsTest, AllSequencesOverFewKeys) {
 
 // ---- Random sequences ----
 
-void TakeRandomSteps(const Strings& universe, const SurfSuffix& suffix,
+void TakeRandomSteps(const Keys& universe, const SurfSuffix& suffix,
                      uint32_t seed) {
   std::mt19937 random(seed);
   const auto any = [&] { return universe[random() % universe.size()]; };
@@ -254,7 +241,7 @@ void TakeRandomSteps(const Strings& universe, const SurfSuffix& suffix,
         parts.Delete(key);
       }
     }
-    Strings queries;
+    Keys queries;
     for (int i = 0; i < 30; i++) queries.push_back(any());
     parts.Check(queries);
     parts.CheckRanges(queries);
@@ -275,7 +262,7 @@ TEST(DynamicSurfPartsTest, RandomStepsOverDifficultKeys) {
   for (size_t size : {3, 40, 600}) {
     for (const KeyFamily& family : KeyFamilies(size, 7)) {
       SCOPED_TRACE(family.name + ", " + std::to_string(size));
-      Strings universe = AroundEach(family.keys, 5);
+      Keys universe = AroundEach(family.keys, 5);
       universe.insert(universe.end(), family.keys.begin(), family.keys.end());
       SortUnique(&universe);
       uint32_t seed = 1;
@@ -336,7 +323,7 @@ TEST(DynamicSurfPartsTest, LowerBoundBehindManyDeletedKeys) {
   for (uint64_t i = 0; i < 3000; i++) parts.Insert(key(i));
   parts.MergeAndCompare();
   for (uint64_t i = 100; i < 2900; i++) parts.Delete(key(i));
-  Strings queries;
+  Keys queries;
   for (uint64_t i = 0; i < 3000; i += 7) queries.push_back(key(i));
   parts.Check(queries);
   std::string bound;
@@ -350,7 +337,7 @@ TEST(DynamicSurfPartsTest, LowerBoundBehindManyDeletedKeys) {
 
 // The key of a leaf cannot be told from one that is being inserted: both stay.
 TEST(DynamicSurfPartsTest, SourceWithOtherKeys) {
-  SurfParts parts(NewPart({"abc", "b"}, {0, 0}), std::make_unique<Front>());
+  SurfParts parts(PartOf({"abc", "b"}, {0, 0}), std::make_unique<Front>());
   parts.Insert("ad");
   parts.Freeze();
   Merged merged = Merge(parts, {"abc", "ad", "ae", "b"});
@@ -366,7 +353,7 @@ TEST(DynamicSurfPartsTest, SourceWithOtherKeys) {
 }
 
 TEST(DynamicSurfPartsTest, SourceThatLacksAKey) {
-  SurfParts parts(NewPart({"abc", "b"}, {0, 8}), std::make_unique<Front>());
+  SurfParts parts(PartOf({"abc", "b"}, {0, 8}), std::make_unique<Front>());
   parts.Insert("ad");
   parts.Freeze();
   const Merged merged = Merge(parts, {"ad", "b"});
@@ -379,7 +366,7 @@ TEST(DynamicSurfPartsTest, MergesSeekSeldom) {
   std::mt19937_64 random(3);
   KeySet keys;
   while (keys.size() < 20000) keys.insert(BigEndian(random()));
-  SurfParts parts(NewPart(keys, {0, 8}), std::make_unique<Front>());
+  SurfParts parts(PartOf(keys, {0, 8}), std::make_unique<Front>());
   for (int i = 0; i < 2000; i++) {
     parts.Insert(*keys.insert(BigEndian(random())).first);
   }
@@ -409,8 +396,7 @@ TEST(FrontTest, IsAnOrderedMap) {
         model.erase(key);
         continue;
       }
-      const FrontRecord record = {random() % 2 == 0,
-                                  static_cast<Below>(random() % 3)};
+      const FrontRecord record = {random() % 2 == 0, Below(random() % 3)};
       front.Set(key, record);
       model[key] = record;
     }
@@ -450,12 +436,12 @@ TEST(FrontTest, IsAnOrderedMap) {
 
 TEST(FrontTest, LongKeys) {
   Front front;
-  const Strings keys = {std::string(70000, 'a'),
-                        std::string(70001, 'a'),
-                        std::string(65544, 'b'),
-                        std::string(65545, 'c'),
-                        std::string(Front::kMaxKeySize, 'd'),
-                        "e and some more"};
+  const Keys keys = {std::string(70000, 'a'),
+                     std::string(70001, 'a'),
+                     std::string(65544, 'b'),
+                     std::string(65545, 'c'),
+                     std::string(Front::kMaxKeySize, 'd'),
+                     "e and some more"};
   for (const std::string& key : keys) front.Set(key, {true, Below::kNo});
   Front::Cursor cursor(&front);
   for (const std::string& key : keys) {
@@ -514,7 +500,6 @@ TEST(SavedSurfTest, ComesBackOrIsCorruption) {
   }
 }
 
-// Damaged contents with a checksum that fits crash nothing.
 TEST(SavedSurfTest, DamageWithAChecksum) {
   const std::string bytes = SavedParts();
   std::mt19937 random(1);

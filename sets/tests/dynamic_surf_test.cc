@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  DynamicSurf as applications use it: over a DB, with several threads, merges
-//  in the background, sources that fail or are slow, and files.
+//  DynamicSurf as applications use it: over a DB, with threads, and from files.
 
 #include "sets/experimental/dynamic_surf.h"
 
@@ -98,7 +97,6 @@ TEST_F(DynamicSurfTest, EmptyAndBuilt) {
   EXPECT_FALSE(filter_->RangeMayContain(Range("b", "a")));
   ASSERT_TRUE(filter_->LowerBound("a", &bound));
   EXPECT_EQ(bound, "a");
-  // Keys may be too long.
   const std::string key(size_t{17} << 20, 'k');
   EXPECT_TRUE(filter_->Insert(key).IsInvalidArgument());
   EXPECT_TRUE(filter_->Delete(key).IsInvalidArgument());
@@ -198,51 +196,38 @@ TEST_F(DynamicSurfTest, ReadersAndWriters) {
   constexpr uint64_t kStays = 4000;
   for (uint64_t n = 0; n < kStays; n++) keys_.insert(key_of(n));
   Build();
-  std::atomic<bool> is_done{false};
-  std::vector<std::thread> readers;
-  for (uint32_t seed = 0; seed < 2; seed++) {
-    readers.emplace_back([&, seed] {
-      std::mt19937 random(seed);
-      while (!is_done) {
-        const std::string key = key_of(random() % kStays);
-        ASSERT_TRUE(filter_->MayContain(key));
-        ASSERT_TRUE(filter_->RangeMayContain(Range(key, key + '\0')));
-        std::string bound;
-        ASSERT_TRUE(filter_->LowerBound(key, &bound));
-        ASSERT_EQ(bound, key);
-        ASSERT_GE(filter_->Count(Range("", kEnd)).most, kStays);
-      }
-    });
-  }
-  // Each writer has keys of its own.
-  std::vector<std::thread> writers;
-  for (uint32_t seed = 2; seed < 4; seed++) {
-    writers.emplace_back([&, seed] {
-      std::mt19937 random(seed);
-      for (int i = 0; i < 30000; i++) {
-        const std::string key = key_of(kStays + 2 * (random() % 20000) + seed);
-        const bool is_there = [&] {
-          const std::lock_guard<std::mutex> lock(mutex_);
-          return keys_.count(key) > 0;
-        }();
-        if (!is_there || random() % 8 == 0) {
-          Insert(key);
-        } else if (random() % 2 == 0) {
-          Delete(key);
-        }
-      }
-    });
-  }
-  std::thread merger([&] {
-    while (!is_done) {
+  std::atomic<int> writing{2};
+  InThreads(5, [&](size_t thread) {
+    std::mt19937 random(static_cast<uint32_t>(thread));
+    while (thread == 4 && writing > 0) {
       ASSERT_OK(filter_->Merge());
       Stats();
     }
+    while (thread < 2 && writing > 0) {
+      const std::string key = key_of(random() % kStays);
+      ASSERT_TRUE(filter_->MayContain(key));
+      ASSERT_TRUE(filter_->RangeMayContain(Range(key, key + '\0')));
+      std::string bound;
+      ASSERT_TRUE(filter_->LowerBound(key, &bound));
+      ASSERT_EQ(bound, key);
+      ASSERT_GE(filter_->Count(Range("", kEnd)).most, kStays);
+    }
+    if (thread < 2 || thread == 4) return;
+    // Each of the two writers has keys of its own.
+    for (int i = 0; i < 30000; i++) {
+      const std::string key = key_of(kStays + 2 * (random() % 20000) + thread);
+      const bool is_there = [&] {
+        const std::lock_guard<std::mutex> lock(mutex_);
+        return keys_.count(key) > 0;
+      }();
+      if (!is_there || random() % 8 == 0) {
+        Insert(key);
+      } else if (random() % 2 == 0) {
+        Delete(key);
+      }
+    }
+    writing--;
   });
-  for (std::thread& writer : writers) writer.join();
-  is_done = true;
-  for (std::thread& reader : readers) reader.join();
-  merger.join();
   ASSERT_OK(filter_->Merge());
   EXPECT_EQ(Stats().keys_not_found, 0);
   ExpectKeys();
@@ -269,11 +254,10 @@ TEST_F(DynamicSurfTest, OverADb) {
     own.Delete(key);
   }
   ASSERT_OK(filter_->Merge());
-  const Records records = AllRecords(own.db_.get());
-  for (const auto& [key, value] : records)
-    ASSERT_TRUE(filter_->MayContain(key));
-  EXPECT_EQ(filter_->Count(Range("", kEnd)).least, records.size());
-  EXPECT_EQ(filter_->Count(Range("", kEnd)).most, records.size());
+  const Records stored = AllRecords(own.db_.get());
+  for (const auto& [key, value] : stored) ASSERT_TRUE(filter_->MayContain(key));
+  EXPECT_EQ(filter_->Count(Range("", kEnd)).least, stored.size());
+  EXPECT_EQ(filter_->Count(Range("", kEnd)).most, stored.size());
 
   const std::string& folder = own.path_;
   const std::string file = folder + "/filter";
@@ -295,9 +279,8 @@ TEST_F(DynamicSurfTest, OverADb) {
   // Nothing but a file is read or written, and no thread waits for a pipe.
   const std::string pipe = folder + "/pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  for (const std::string& name : {folder, pipe, std::string("/dev/zero")}) {
-    EXPECT_TRUE(
-        DynamicSurf::Load(options_, name, &filter_).IsInvalidArgument());
+  for (const std::string& bad : {folder, pipe, std::string("/dev/zero")}) {
+    EXPECT_TRUE(DynamicSurf::Load(options_, bad, &filter_).IsInvalidArgument());
   }
   Build();
   EXPECT_TRUE(filter_->Save(pipe).IsInvalidArgument());

@@ -2,10 +2,8 @@
 
 //  Quotient filters against multisets of fingerprints: after every sequence of
 //  insertions and deletions if they are small, and after random operations up
-//  to the capacity if they are large; merges and sizes, long runs, and bad
-//  arguments. The public quotient filter, beside a std::map of the keys and
-//  their copies. Saved filters: the bytes that the format fixes, filters that
-//  are loaded and go on, and damage of all kinds.
+//  to the capacity if they are large. The public quotient filter. Saved
+//  filters, and damage of all kinds.
 
 #include "sets/experimental/quotient_filter.h"
 
@@ -55,17 +53,14 @@ Multiset Appended(const Shape& shape, const Fingerprints& fingerprints) {
   return filter;
 }
 
-// A hash that has the fingerprint.
 uint64_t HashFor(const Shape& shape, uint64_t fingerprint) {
   return fingerprint << (64 - shape.fingerprint_bits());
 }
 
-// Compares all that the filter stores.
-void ExpectHolds(const QuotientMultiset& filter,
-                 const Fingerprints& fingerprints) {
-  ASSERT_EQ(fingerprints.size(), filter.size());
+void ExpectHolds(const QuotientMultiset& filter, const Fingerprints& held) {
+  ASSERT_EQ(held.size(), filter.size());
   QuotientCursor cursor(filter.blocks());
-  for (const uint64_t fingerprint : fingerprints) {
+  for (const uint64_t fingerprint : held) {
     ASSERT_TRUE(cursor.Valid());
     ASSERT_EQ(fingerprint, cursor.Fingerprint());
     cursor.Next();
@@ -81,11 +76,9 @@ std::string BlockBytes(const QuotientMultiset& filter) {
 }
 
 // The set holds these alone, and its bytes depend on nothing but them.
-void ExpectCanonical(const QuotientMultiset& filter,
-                     const Fingerprints& fingerprints) {
-  ASSERT_NO_FATAL_FAILURE(ExpectHolds(filter, fingerprints));
-  ASSERT_EQ(BlockBytes(*Appended(filter.shape(), fingerprints)),
-            BlockBytes(filter));
+void ExpectCanonical(const QuotientMultiset& filter, const Fingerprints& held) {
+  ASSERT_NO_FATAL_FAILURE(ExpectHolds(filter, held));
+  ASSERT_EQ(BlockBytes(*Appended(filter.shape(), held)), BlockBytes(filter));
 }
 
 // ---- Every state ----
@@ -330,12 +323,11 @@ TEST(QuotientMultisetTest, RandomOperationsUpToCapacity) {
     for (int round = 0; round < rounds; round++) {
       checked.FillTo(capacity - rnd.Uniform(capacity / 8 + 1));
       checked.InsertBatch(rnd.Uniform(capacity / 4 + 1));
-      if (round % 4 == 3) checked.FillTo(capacity);
+      const bool is_full = round % 4 == 3;
+      if (is_full) checked.FillTo(capacity);
       ASSERT_NO_FATAL_FAILURE(checked.Check()) << round;
-      if (round % 4 == 3) {
-        ASSERT_FALSE(checked.filter()->Insert(rnd.Next()));
-      }
-      if (round % 4 == 3 && shape.remainder_bits > 1) {
+      ASSERT_FALSE(is_full && checked.filter()->Insert(rnd.Next()));
+      if (is_full && shape.remainder_bits > 1) {
         // The filter grows, full as it is, and shrinks again.
         checked.Resize(shape.quotient_bits + 1);
         ASSERT_NO_FATAL_FAILURE(checked.Check()) << round;
@@ -422,7 +414,6 @@ QuotientFilterOptions Capacity(uint64_t capacity, uint32_t remainder_bits = 30,
   return options;
 }
 
-// Keys that hurt, and others.
 std::string KeyOf(uint64_t number) {
   static const std::string hurtful[] = {
       "", std::string(1, '\0'), std::string(2, '\0'), std::string(300, '\xff')};
@@ -552,7 +543,6 @@ void Repair(std::string* bytes) {
                 crc32c::Extend(before, bytes->data() + 12, bytes->size() - 12));
 }
 
-// Reads all that a filter of sound bytes allows.
 void ReadAll(const QuotientMultiset& filter) {
   const Shape& shape = filter.blocks().shape();
   uint64_t count = 0;
@@ -612,9 +602,7 @@ TEST(SavedQuotientTest, BytesOfTheFormat) {
       "00000000"                          // offset
       // Remainders of 4 bits: 2 and 5 in slots 1 and 2, 3 in slot 3.
       "2035000000000000" +
-      std::string(48, '0') +
-      // Padding.
-      std::string(32, '0');
+      std::string(48, '0') + std::string(32, '0');
   EXPECT_EQ(expected, Slice(Saved(*filter)).ToString(/*hex=*/true));
 }
 
@@ -632,8 +620,7 @@ TEST(SavedQuotientTest, EveryTruncationAndFlippedBitIsFound) {
       }
     }
     for (size_t bit = 0; bit < 8 * bytes.size(); bit++) {
-      const Status s =
-          LoadQuotientMultiset(WithBitFlipped(bytes, bit), &filter);
+      const auto s = LoadQuotientMultiset(WithBitFlipped(bytes, bit), &filter);
       ASSERT_TRUE(s.IsCorruption() || (bit / 8 == 4 && s.IsNotSupported()))
           << bit << " " << s.ToString();
       ASSERT_EQ(nullptr, filter);
@@ -656,7 +643,6 @@ TEST(SavedQuotientTest, DamageBehindARightChecksum) {
       if (!LoadQuotientMultiset(placed, &filter).ok()) return;
       opened++;
       ASSERT_NO_FATAL_FAILURE(ReadAll(*filter));
-      // The filter can also be changed.
       const uint64_t size = filter->size();
       const uint64_t hash = rnd.Next();
       if (filter->Insert(hash)) {

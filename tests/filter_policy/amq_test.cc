@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Sets of hashes miss no hash, whatever the plan, and have the planned false
-//  positive rate. Those that keep neighbours together answer for several of
-//  them as they would one by one, with no more false positives than planned,
-//  however the stored ones lie.
+//  Sets of hashes, whatever the plan, also if they keep neighbours together,
+//  miss no hash and have the planned false positive rate.
 
 #include "filter_policy/amq/amq.h"
 
@@ -41,7 +39,6 @@ class BuiltAmq {
       : plan_(plan), header_(Amq::kHeaderSize, '\0'), data_(plan.bytes, '\0') {
     AmqBuilder builder(plan, /*in_second_unit=*/false, header_.data(),
                        data_.data());
-    took_neighbours_ = builder.TakesNeighbours();
     for (uint64_t hash : hashes) builder.Add(hash);
     builder.Finish();
     copy_ = std::make_unique<GuardedBlock>(data_, /*misalignment=*/1);
@@ -49,11 +46,11 @@ class BuiltAmq {
     Slice input = copy_->slice();
     EXPECT_TRUE(amq_.Open(&input));
     EXPECT_TRUE(input.empty()) << "not all that was planned is used";
+    EXPECT_EQ(builder.TakesNeighbours(), amq_.TakesNeighbours());
   }
 
   const Amq* operator->() const { return &amq_; }
   const AmqPlan& plan() const { return plan_; }
-  bool took_neighbours() const { return took_neighbours_; }
   const std::string& header() const { return header_; }
   const std::string& data() const { return data_; }
 
@@ -78,7 +75,6 @@ class BuiltAmq {
 
  private:
   const AmqPlan plan_;
-  bool took_neighbours_ = false;
   std::string header_;
   std::string data_;
   std::unique_ptr<GuardedBlock> copy_;
@@ -131,15 +127,13 @@ TEST(AmqTest, BloomIsNoWorseThanRocksDBs) {
   }
 }
 
-// With many hashes, a Ribbon filter is built in shards, which keep its promises
-// and its size.
+// With many hashes, a Ribbon filter consists of shards.
 TEST(AmqTest, RibbonInShards) {
   for (size_t count : {131073, 200000, 262145, 400000}) {
     const Hashes hashes = RandomHashes(count, count);
     for (double bits : {0.7, 2.0, 4.3, 14.0}) {
       SCOPED_TRACE(std::to_string(count) + " " + std::to_string(bits));
-      const auto bytes =
-          static_cast<uint64_t>(static_cast<double>(count) * bits / 8);
+      const auto bytes = static_cast<uint64_t>(count * bits / 8);
       const AmqPlan plan = PlanAmq(kRibbonAmq, count, bytes);
       ASSERT_EQ(kRibbonAmq, plan.kind);
       EXPECT_LE(plan.bytes, bytes);
@@ -192,8 +186,7 @@ TEST(AmqTest, TinySets) {
                     BuiltAmq(plan, RandomHashes(10, 1)).FalsePositives(1000));
           continue;
         }
-        // Chance decides more in a small set, so that it only must tell
-        // anything.
+        // Chance decides more in a small set: it must tell anything at all.
         EXPECT_LE(amq.FalsePositives(20000),
                   2 * 20000 * plan.false_positive_rate + 100);
       }
@@ -207,9 +200,7 @@ TEST(AmqTest, KeepsWhatMayBeContained) {
     for (uint64_t bits_per_key : {2, 8, 20, 30}) {
       SCOPED_TRACE(Name(kind) + " " + std::to_string(bits_per_key));
       const BuiltAmq amq(
-          kind == AmqKind::kNone
-              ? AmqPlan()
-              : PlanAmq(kind, hashes.size(), hashes.size() * bits_per_key / 8),
+          PlanAmq(kind, hashes.size(), hashes.size() * bits_per_key / 8),
           hashes);
       for (uint32_t size = 0; size <= 64; size++) {
         Hashes asked = RandomHashes(size, size);
@@ -229,8 +220,7 @@ TEST(AmqTest, KeepsWhatMayBeContained) {
   }
 }
 
-// A set depends neither on the order of its hashes nor on their copies, be
-// there a few of all or very many of one.
+// There may be a few copies of all or very many of one.
 TEST(AmqTest, OrderAndCopiesMakeNoDifference) {
   constexpr size_t kHashes = 3000;
   constexpr size_t kInGroup = 4;
@@ -277,8 +267,7 @@ TEST(AmqTest, OtherHashesThanPlanned) {
   }
 }
 
-// (Sets with damaged headers that are accepted are asked in
-// filter_damage_test.cc.)
+// (Sets with damaged headers that are accepted: filter_damage_test.cc.)
 TEST(AmqTest, DamagedHeaders) {
   for (AmqKind kind : kKinds) {
     const BuiltAmq built(PlanAmq(kind, 500, 700), RandomHashes(500, 1));
@@ -297,7 +286,6 @@ TEST(AmqTest, DamagedHeaders) {
       EXPECT_TRUE(decode(1, "\x19").IsCorruption());
       EXPECT_TRUE(decode(1, "\x0c").IsCorruption());
     }
-    // The header is cut short.
     const GuardedBlock copy(
         Slice(built.data().data(), built.data().size() - 1));
     Slice input = copy.slice();
@@ -357,17 +345,13 @@ Hashes HashesOfNumbers(const Numbers& numbers) {
   return hashes;
 }
 
-// A set of the hashes of some numbers.
 class NeighbourSet : public BuiltAmq {
  public:
   NeighbourSet(const Numbers& numbers, double bits_per_hash)
       : BuiltAmq(PlanAmq(kRibbonAmq, numbers.size(),
                          static_cast<uint64_t>(
-                             bits_per_hash / 8 *
-                                 static_cast<double>(numbers.size()) +
-                             64)),
+                             bits_per_hash / 8 * numbers.size() + 64)),
                  HashesOfNumbers(numbers)) {
-    EXPECT_TRUE(took_neighbours());
     EXPECT_TRUE((*this)->TakesNeighbours());
   }
 
@@ -417,18 +401,16 @@ TEST(NeighboursTest, AnswersAsOneByOne) {
   }
 }
 
-// Ranges over dense, sparse and crowded keys, as a sorted vector answers them:
-// with words and with bytes as keys, a trie, two sets, and prefixes so long
+// With words and with bytes as keys, a trie, two sets, and prefixes so long
 // that a group begins in one byte and ends in another.
 TEST(NeighboursTest, FiltersMissNoKeyInARange) {
   std::mt19937_64 random(8);
   for (const char* const tail : {"", "-tail"}) {
     for (const std::string shape : kShapes) {
       const Numbers numbers = NumbersOf(shape, 2000);
-      std::vector<std::string> keys;
-      for (const uint64_t number : numbers) {
-        keys.push_back(BigEndian(number) + tail);
-      }
+      const Keys keys = MakeKeys(numbers.size(), [&](size_t i) {
+        return BigEndian(numbers[i]) + tail;
+      });
       for (const ProteusDesign& design :
            {TrieAndSet(0, 64, kRibbonAmq), TrieAndSet(0, 61, kRibbonAmq),
             TrieAndSet(9, 63, kRibbonAmq), TwoSets(57, 64, kRibbonAmq),
@@ -464,16 +446,15 @@ TEST(NeighboursTest, RateIsThatOfSingleHashes) {
         double expected = 0;
         double found = 0;
         for (size_t i = 0; i < kQueries; i++) {
-          // Half of the queries are near stored numbers, and all end as the
-          // stored ones may.
+          // Half of them are near stored numbers, and all end as these may.
           uint64_t first = random();
           if (i % 2 == 0) {
             first = numbers[random() % numbers.size()] + 1 + random() % 2000;
           }
           if (size == 1) first |= kGroupSize - 1;
           if (HoldsBetween(numbers, first, first + size - 1)) continue;
-          expected += -std::expm1(static_cast<double>(size) *
-                                  std::log1p(-set.plan().false_positive_rate));
+          expected -=
+              std::expm1(size * std::log1p(-set.plan().false_positive_rate));
           found += set.AnyIn(first, first + size - 1);
         }
         EXPECT_LE(found, 1.15 * expected + 5 * std::sqrt(expected) + 5);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The model against an enumeration of what it predicts: the prefixes of the
-//  keys, the prefixes that each query tests, and all designs.
+//  The model against an enumeration of what it predicts, and of all designs.
 
 #include "filter_policy/proteus/model/cpfpr.h"
 
@@ -18,7 +17,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The model of keys and samples, and of a prior if that is asked for.
 struct Modeled {
   explicit Modeled(const Keys& keys,
                    const std::vector<SampleQuery>& samples = {},
@@ -58,11 +56,6 @@ struct SmallSpace {
 
   std::string Key(uint32_t number) const {
     return BigEndian(number).substr(8 - bytes);
-  }
-  Keys AllKeys() const {
-    Keys all;
-    for (uint32_t key : keys) all.push_back(Key(key));
-    return all;
   }
   uint32_t Prefix(uint32_t number, uint32_t bits) const {
     return bits == 0 ? 0 : number >> (8 * bytes - bits);
@@ -119,8 +112,7 @@ struct SmallSpace {
 // Ranges of numbers, both ends included.
 using Ranges = std::vector<std::pair<uint32_t, uint32_t>>;
 
-// Compares what the model says of these ranges, which count as samples, with
-// what an enumeration says, for all designs.
+// Compares what the model says of these ranges, as samples, for all designs.
 void CompareWithEnumeration(const SmallSpace& space, const Ranges& ranges,
                             bool hi_inclusive = true) {
   std::vector<SampleQuery> samples;
@@ -128,7 +120,9 @@ void CompareWithEnumeration(const SmallSpace& space, const Ranges& ranges,
     samples.push_back(
         {space.Key(lo), space.Key(hi_inclusive ? hi : hi + 1), hi_inclusive});
   }
-  const Modeled modeled(space.AllKeys(), samples);
+  Keys keys;
+  for (uint32_t key : space.keys) keys.push_back(space.Key(key));
+  const Modeled modeled(keys, samples);
   ASSERT_EQ(ranges.size(), modeled.model.queries().size());
   // These rates matter for filters of any size.
   const uint64_t bytes = 128;
@@ -201,8 +195,7 @@ TEST(CpfprTest, QueriesOnKeysOfTwoBytes) {
         const uint32_t hi = lo + (width == 0 ? 0 : rnd.Uniform(width));
         if (space.Counts(lo, hi)) ranges.push_back({lo, hi});
       }
-      SCOPED_TRACE(std::to_string(num_keys) + " keys, " +
-                   std::to_string(width));
+      SCOPED_TRACE(testing::Message() << num_keys << " keys, " << width);
       CompareWithEnumeration(space, ranges);
     }
   }
@@ -393,8 +386,7 @@ TEST(CpfprTest, ChoosesAmongTheBest) {
   }
 }
 
-// Whether rates are those that the queries give one by one, up to rounding.
-// The root makes more of what rounding leaves.
+// Up to rounding, of which the root makes more.
 void ExpectSameRates(const DesignRates& one_by_one, const DesignRates& rates,
                      double rounding, double of_root) {
   ASSERT_NEAR(one_by_one.all, rates.all, rounding);
@@ -403,8 +395,10 @@ void ExpectSameRates(const DesignRates& one_by_one, const DesignRates& rates,
 }
 
 // Groups of queries give the rates that the queries one by one give, with a
-// prior, with whole keys, and in series.
-TEST(CpfprTest, RatesOfGroups) {
+// prior, with whole keys, and in series; and a sample those of two sets. If a
+// limit ends that sum, the rate is above the limit, and no higher than without.
+TEST(CpfprTest, RatesOfGroupsAndOfTwoSets) {
+  constexpr double kRounding = 1e-9;
   for (const Case& c : AllCases()) {
     const Modeled modeled(c.keys, c.samples, /*with_prior=*/true);
     const KeyStatistics& statistics = modeled.statistics;
@@ -432,25 +426,12 @@ TEST(CpfprTest, RatesOfGroups) {
         }
       }
     }
-  }
-}
-
-// A sample gives the rates of two sets that the queries one by one give. If a
-// limit ends the sum early, the rate is above the limit, and no higher than it
-// should be.
-TEST(CpfprTest, RatesOfTwoSets) {
-  constexpr double kRounding = 1e-9;
-  for (const Case& c : AllCases()) {
-    const Modeled modeled(c.keys, c.samples, /*with_prior=*/true);
-    const KeyStatistics& statistics = modeled.statistics;
-    const CpfprModel& model = modeled.model;
-    const uint64_t bytes = c.keys.size() * 12 / 8;
-    const uint32_t last = std::min<uint32_t>(statistics.max_bits(), 120);
+    const uint32_t last_of_two = std::min<uint32_t>(last, 120);
     for (size_t step : {1, 3}) {
       const QuerySample sample = MakeQuerySample(model, step);
       EXPECT_LE(sample.queries.size(), model.queries().size());
-      for (uint32_t first = 3; first < last; first += 11) {
-        for (uint32_t bits = first + 1; bits <= last; bits += 7) {
+      for (uint32_t first = 3; first < last_of_two; first += 11) {
+        for (uint32_t bits = first + 1; bits <= last_of_two; bits += 7) {
           const ProteusDesign design = TwoSets(first, bits, kBloomAmq, 0.4);
           const LayerPlans plans = PlanLayers(design, statistics, bytes, 0);
           const DesignRates one_by_one = model.Average(design, plans, step);
@@ -473,8 +454,7 @@ TEST(CpfprTest, RatesOfTwoSets) {
   }
 }
 
-// Where false positives are cheap, designs are cheaper to ask, and have at most
-// MaxRateForTime more of them.
+// Where they are cheap, designs may have MaxRateForTime more of them.
 TEST(CpfprTest, PriceOfAFalsePositive) {
   int cheaper = 0;
   for (const Case& c : CasesOfNumbers()) {
@@ -548,8 +528,7 @@ TEST(CpfprTest, CountTests) {
   }
 }
 
-// A design has no kind that is not allowed, and where no design fits, one that
-// lets most through.
+// Only some kinds are allowed, or no design fits and most queries pass.
 TEST(CpfprTest, LittleChoice) {
   const Case c = CasesOfNumbers()[0];
   const Modeled modeled(c.keys, c.samples);

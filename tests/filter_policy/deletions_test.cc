@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The list of a file's stretches of deletions, compared with what a look at
-//  all its entries tells. Dead ranges: which are worth keeping, and the table
-//  of ranges, which finds, replaces and forgets them. The cache of misses: its
-//  answers are true for any keys, and for any number of threads.
+//  Dead ranges: which are worth keeping, and their table. The cache of misses.
+//  The list of a file's stretches of deletions, compared with all its entries.
 
+#include <iterator>
 #include <map>
 #include <set>
 #include <sstream>
@@ -19,8 +18,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// What may be passed, and what is found then: deletion_skips_test, in all small
-// trees.
+// What may be passed, and what is found then: deletion_skips_test.
 TEST(DeadRangeFinderTest, FewEntriesAreNotWorthKeeping) {
   constexpr uint64_t kEnough = DeadRangeFinder::kMinEntries;
   for (const uint64_t entries : {kEnough - 1, kEnough}) {
@@ -57,22 +55,16 @@ DeadRange Range(const std::string& begin, const std::string& end,
   return range;
 }
 
-// Numbers of files and keys, as "1abc 2d".
-std::vector<std::pair<uint64_t, std::string>> FilesAndKeys(
-    const std::string& words) {
-  std::vector<std::pair<uint64_t, std::string>> all;
-  std::istringstream in(words);
-  for (std::string word; in >> word;) {
-    all.emplace_back(word[0] - '0', word.substr(1));
-  }
-  return all;
+Keys WordsOf(const std::string& text) {
+  std::istringstream in(text);
+  return Keys(std::istream_iterator<std::string>(in), {});
 }
 
-// The ranges of the files that have the keys; "-" where there is none.
+// The ranges of files and keys such as "1abc 2d"; "-" where there is none.
 std::string FoundIn(const DeadRanges& ranges, const std::string& asked) {
   std::string found;
-  for (const auto& [file, key] : FilesAndKeys(asked)) {
-    const auto range = ranges.Find(file, key);
+  for (const std::string& word : WordsOf(asked)) {
+    const auto range = ranges.Find(word[0] - '0', word.substr(1));
     found += range == nullptr ? "- " : range->begin + "-" + range->end + " ";
   }
   return found;
@@ -129,9 +121,10 @@ TEST(DeadRangesTest, TheOldestRangesMakeRoom) {
 // The ends of the gaps of files that have the keys; "-" where none is known.
 std::string EndsOf(const MissCache& misses, const std::string& asked) {
   std::string ends;
-  for (const auto& [file, key] : FilesAndKeys(asked)) {
+  for (const std::string& word : WordsOf(asked)) {
     std::string end;
-    ends += (misses.Find(file, key, &end) ? end : "-") + " ";
+    const bool found = misses.Find(word[0] - '0', word.substr(1), &end);
+    ends += (found ? end : "-") + " ";
   }
   return ends;
 }
@@ -223,8 +216,7 @@ std::string ListOf(const Entries& entries) {
 // Entries in words: "k0 -k1" are a value and a deletion.
 Entries EntriesOf(const std::string& words) {
   Entries entries;
-  std::istringstream in(words);
-  for (std::string word; in >> word;) {
+  for (const std::string& word : WordsOf(words)) {
     const bool is_deletion = word[0] == '-';
     entries.push_back({word.substr(is_deletion ? 1 : 0), is_deletion});
   }
@@ -314,8 +306,7 @@ TEST(DeletionStretchesTest, DamagedListsAreEmpty) {
   EXPECT_EQ(0u, DeletionStretches("").size());
 }
 
-// A stretch has no value and each of its keys; all that are long enough are
-// there.
+// All stretches that are long enough are there, with all keys and no value.
 TEST(DeletionStretchesTest, RandomEntries) {
   Lcg random(1);
   for (int round = 0; round < 2000; round++) {

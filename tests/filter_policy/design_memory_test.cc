@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The design of a file before is taken where keys and samples are like those
-//  before, and searched anew where they are not.
+//  An earlier file's design is taken where keys and samples are like its own.
 
 #include "filter_policy/proteus/design_memory.h"
 
@@ -38,7 +37,6 @@ class DesignMemoryTest : public ::testing::Test {
     settings_.memory = std::make_shared<DesignMemory>();
   }
 
-  // Other keys and samples for each seed.
   Keys KeysOf(uint64_t seed, uint64_t num = kKeys) {
     Rng rng(seed);
     Keys keys;
@@ -54,7 +52,6 @@ class DesignMemoryTest : public ::testing::Test {
     options.rmax = rmax;
     return EmptyQueries(options, source_, keys, num, &rng);
   }
-  // The design that a file of these keys gets, in words.
   std::string DesignOf(const Keys& keys, const Queries& samples) {
     const OwnBlock block(BuildProteusBlock(keys, settings_, samples));
     for (size_t i = 0; i < keys.size(); i += 7) {
@@ -74,8 +71,8 @@ class DesignMemoryTest : public ::testing::Test {
     const KeyStatistics statistics(store);
     const CpfprModel model(store, statistics, samples,
                            MakePrior(store, statistics, samples.size(), false));
-    const auto bytes = static_cast<uint64_t>(settings_.bits_per_key / 8 *
-                                             static_cast<double>(keys.size()));
+    const auto bytes =
+        static_cast<uint64_t>(settings_.bits_per_key / 8 * keys.size());
     return model.Average(design, PlanLayers(design, statistics, bytes, 0), 1);
   }
   // Replaces the only kept design by one that no search would choose.
@@ -93,9 +90,6 @@ class DesignMemoryTest : public ::testing::Test {
   ProteusSettings settings_;
 };
 
-constexpr Rates kBad = {1, 1, 0};
-constexpr Rates kPerfect = {0, 0, 0};
-
 TEST_F(DesignMemoryTest, AFileThatIsAlikeTakesTheDesign) {
   for (const ProteusDesign& odd :
        {TrieAndSet(0, 47), TrieAndSet(9, 51), TrieAndSet(0, 52, kRibbonAmq)}) {
@@ -111,11 +105,10 @@ TEST_F(DesignMemoryTest, AFileThatIsAlikeTakesTheDesign) {
       const std::string planted = Plant(odd, rates);
       const Keys second = KeysOf(3, kKeys * 4 / 5);
       EXPECT_EQ(planted, DesignOf(second, samples(second, 4)));
-      // A design is dropped where it is worse, or so good that others may be
-      // better.
+      // What is worse, or so good that others may be better, is dropped.
       const Keys third = KeysOf(5);
       const auto asked = samples(third, 6);
-      for (const Rates& promised : {kPerfect, kBad}) {
+      for (const Rates& promised : {Rates{0, 0, 0}, Rates{1, 1, 0}}) {
         if (promised.all < rates.all && rates.all < 0.002) continue;
         Plant(odd, promised);
         EXPECT_EQ(SearchedDesignOf(third, asked), DesignOf(third, asked));

@@ -5,9 +5,8 @@
 //  ends of a block: surf_exhaustive_test.cc. Keys in no order:
 //  parted_filter_test.cc. Damage, at any alignment: filter_damage_test.cc.)
 //
-//  Its hashes: each file has a salt, and absent keys that one filter lets
-//  through are nothing to another filter of the same keys. A digest that is
-//  reused from an earlier call is always that of the bytes of the current call.
+//  Its hashes: each file has a salt, and a digest that is reused from an
+//  earlier call is always that of the bytes of the current call.
 
 #include <atomic>
 #include <set>
@@ -45,9 +44,8 @@ TEST(FilterBlockTest, NoTrieOfKeysThatDifferLate) {
 
 // RocksDB adds a user key once for each of its versions.
 TEST(FilterBlockTest, DuplicatesCountOnce) {
-  const std::string once = BuildBlock({"", "a", "ab", "b"});
-  const std::string twice =
-      BuildBlock({"", "", "a", "ab", "ab", "ab", "b", "b"});
+  const auto once = BuildBlock({"", "a", "ab", "b"});
+  const auto twice = BuildBlock({"", "", "a", "ab", "ab", "ab", "b", "b"});
   EXPECT_EQ(Hex(once), Hex(twice));
   EXPECT_EQ(4u, FilterBlock(twice).header().num_keys);
 }
@@ -128,40 +126,33 @@ TEST(FilterBlockTest, BuilderVerifiesItsBlockIfAskedTo) {
 
 // ---- Many threads ----
 
-// Filters of all kinds that several threads ask at once, as the iterators of a
-// DB do: no question changes a filter. ThreadSanitizer sees what the answers do
-// not show.
-class SharedFilterTest : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(SharedFilterTest, QuestionsShareNoState) {
-  for (const KeyFamily& family : KeyFamilies(3000, 31)) {
-    SCOPED_TRACE(family.name);
-    const Keys& keys = family.keys;
-    const MemoryFilter filter = FilterOf(GetParam(), keys);
-    const FilterBlock& block = *filter.block();
-    std::atomic<int> failures{0};
-    InThreads(4, [&](size_t thread) {
-      for (size_t i = thread / 2; i < keys.size(); i += 2) {
-        const Slice key = keys[i];
-        std::string bound;
-        RangeCount count;
-        const bool right =
-            block.KeyMayMatch(key) && block.PrefixMayMatch(key) &&
-            block.RangeMayMatch(key, key, /*hi_inclusive=*/true) &&
-            block.LowerBound(key, &bound) && key.compare(bound) == 0 &&
-            (!block.CountRange(key, key, /*hi_inclusive=*/true, &count) ||
-             count.count == 1);
-        if (!right) failures++;
-      }
-    });
-    EXPECT_EQ(0, failures);
+// Several threads ask a filter at once, as the iterators of a DB do.
+// ThreadSanitizer sees what the answers do not show.
+TEST(FilterBlockTest, QuestionsShareNoState) {
+  for (const auto& [name, keys] : KeyFamilies(3000, 31)) {
+    for (const char* spec : {"surf:4:4", "surf:0:8", "proteus:12",
+                             "prefixbloom:12", "prefixbloom2:14:ribbon"}) {
+      const MemoryFilter filter = FilterOf(spec, keys);
+      const FilterBlock& block = *filter.block();
+      std::atomic<int> failures{0};
+      InThreads(4, [&, &keys = keys](size_t thread) {
+        for (size_t i = thread / 2; i < keys.size(); i += 2) {
+          const Slice key = keys[i];
+          std::string bound;
+          RangeCount count;
+          const bool right =
+              block.KeyMayMatch(key) && block.PrefixMayMatch(key) &&
+              block.RangeMayMatch(key, key, /*hi_inclusive=*/true) &&
+              block.LowerBound(key, &bound) && key.compare(bound) == 0 &&
+              (!block.CountRange(key, key, /*hi_inclusive=*/true, &count) ||
+               count.count == 1);
+          if (!right) failures++;
+        }
+      });
+      EXPECT_EQ(0, failures) << name << " " << spec;
+    }
   }
 }
-
-INSTANTIATE_TEST_SUITE_P(Policies, SharedFilterTest,
-                         ::testing::Values("surf:4:4", "surf:0:8", "proteus:12",
-                                           "prefixbloom:12",
-                                           "prefixbloom2:14:ribbon"));
 
 // ---- Salts ----
 
@@ -174,9 +165,8 @@ constexpr FilterSalt kTwo = {0x2f71e8b4a60d93c5, kOne.process};
 constexpr FilterSalt kThree = {kOne.file, 0xe15a7c39d8462fb0};
 
 Keys RandomKeys(size_t count, int size) {
-  Random random(1);
-  return MakeKeys(count,
-                  [&](size_t) { return random.RandomBinaryString(size); });
+  Random rnd(1);
+  return MakeKeys(count, [&](size_t) { return rnd.RandomBinaryString(size); });
 }
 
 TEST(FilterSaltTest, DrawsANumberForEachFileAndOneForTheProcess) {
@@ -300,7 +290,6 @@ void ExpectSame(const Slice& key, uint64_t process) {
   ExpectSame(key, key.size(), process);
 }
 
-// The digests that the thread computes in a call.
 template <typename Call>
 uint32_t ComputedIn(const Call& call) {
   const uint32_t before = DigestMemory::Computed();
@@ -322,8 +311,7 @@ TEST(PrefixHashTest, OnlyEqualHeadsShareADigest) {
   }
 }
 
-// Each byte, and the number of bytes, makes a difference: to heads of one word,
-// without zeros at their end.
+// Each byte, and their number, counts: to heads of one word, without end zeros.
 TEST(PrefixHashTest, DigestsDiffer) {
   for (const uint64_t process : {uint64_t{0}, uint64_t{7}, ~uint64_t{0}}) {
     std::set<uint64_t> digests;
@@ -350,9 +338,8 @@ TEST(PrefixHashTest, DigestsDiffer) {
   }
 }
 
-// A lookup that asks several filters computes each digest once: of heads of
-// different lengths, of files of different processes, and also after lookups
-// that have asked one filter only.
+// A lookup asks several filters, for heads of different lengths, of files of
+// different processes, also after lookups that have asked one filter.
 TEST(PrefixHashTest, DigestsAreComputedOnce) {
   for (const bool idle : {false, true}) {
     for (const size_t size : {kMinRemembered, size_t{200}, kMaxRemembered}) {
@@ -367,9 +354,8 @@ TEST(PrefixHashTest, DigestsAreComputedOnce) {
         ExpectSame(key, 7);
       }
       constexpr size_t kHeads[] = {0, 1, 9};
-      constexpr int kLookups = 100;
       uint32_t computed = 0;
-      for (int i = 0; i < kLookups; i++) {
+      for (int i = 0; i < 100; i++) {
         change();
         computed = ComputedIn([&] {
           for (int run = 0; run < 9; run++) {
@@ -415,9 +401,8 @@ TEST(PrefixHashTest, OwnBytes) {
   }
 }
 
-// A sequence of keys, each asked for some number of times, from two buffers,
-// whole or in part, for some processes. It is long enough to enter the idle
-// state and to leave it.
+// Keys from two buffers, whole or in part, for some processes. The sequence is
+// long enough to enter the idle state and to leave it.
 TEST(PrefixHashTest, AnySequenceOnAnyThread) {
   InThreads(4, [](size_t thread) {
     Random rnd(static_cast<uint32_t>(thread + 1));

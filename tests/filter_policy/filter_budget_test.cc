@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  How bits are divided among the sorted runs of a tree, and a budget among its
-//  files: the rules alone, without a DB. What becomes of a budget is compared
-//  with the best allocation there is.
+//  files, compared with the best allocation there is. No test has a DB.
 
 #include "filter_policy/filter_budget.h"
 
@@ -41,7 +40,6 @@ FileFilter FileOf(int level, uint64_t keys, double begin = 0, double end = 1,
   return file;
 }
 
-// Adds a sorted run of files of the same size.
 void AddRun(int level, uint64_t keys, int files, Files* tree) {
   for (int i = 0; i < files; i++) {
     tree->push_back(FileOf(level, keys / static_cast<uint64_t>(files),
@@ -105,9 +103,8 @@ double Cost(const Files& tree, double skew) {
   return cost;
 }
 
-// A lower bound of the false positives per query that any allocation of the
-// budget has, in which each filter has no bits or some within the limits: the
-// largest value of the Lagrangian's dual function.
+// A lower bound of the false positives per query that any allocation within the
+// limits has: the largest value of the Lagrangian's dual function.
 double LeastCost(const Files& tree, double budget, double skew) {
   // The keys of each file, and the share of queries that ask it.
   std::vector<std::pair<double, double>> files;
@@ -131,10 +128,9 @@ double LeastCost(const Files& tree, double budget, double skew) {
 // Writes each file of the tree again, from the last one up, a few times.
 void Settle(Files* tree, double budget,
             const std::vector<std::string>& queries = {}) {
-  constexpr int kTimes = 4;
   std::vector<BudgetedTree> trees = {TreeOf(*tree, queries)};
   auto& files = trees[0].files;
-  for (int time = 0; time < kTimes; time++) {
+  for (int time = 0; time < 4; time++) {
     for (size_t i = tree->size(); i-- > 0;) {
       FileFilter& file = (*tree)[i];
       BudgetedFile added;
@@ -143,9 +139,8 @@ void Settle(Files* tree, double budget,
       added.is_flush = true;
       // The compaction that writes a file again replaces this file alone.
       files.erase(files.begin() + static_cast<ptrdiff_t>(i));
-      file.bits =
-          static_cast<uint64_t>(PlanBits(trees, 0, added, budget).per_key *
-                                static_cast<double>(file.keys));
+      file.bits = static_cast<uint64_t>(
+          PlanBits(trees, 0, added, budget).per_key * file.keys);
       files.insert(files.begin() + static_cast<ptrdiff_t>(i),
                    std::make_shared<const FileFilter>(file));
     }
@@ -223,7 +218,6 @@ double PlannedBits(const FileFilter& file, double budget,
 TEST(FilterBudgetTest, Limits) {
   // A huge budget gives as many bits as a filter may have, and no more.
   EXPECT_EQ(kMaxBudgetedBits, PlannedBits(FileOf(0, 1000), 1e15));
-  // No keys, no filter.
   EXPECT_EQ(0, PlannedBits(FileOf(0, 0), 1e15));
   // A budget that is far too small is outgrown.
   EXPECT_EQ(0, PlannedBits(FileOf(0, 1000000), 8000));
@@ -298,7 +292,6 @@ TEST(FilterBudgetTest, FullCompaction) {
   }
 }
 
-// Few queries change little, and none change nothing.
 TEST(FilterBudgetTest, LittleDataDoesNoHarm) {
   Files even = Leveled(4);
   const double budget = 12 * KeysOf(even);
@@ -332,7 +325,6 @@ Files ThreeLevels(int first, uint64_t ratio) {
           RunOf(first + 2, 100000 * ratio * ratio)};
 }
 
-// The bits per key of all files together.
 double Average(const Files& tree) { return BitsOf(tree) / KeysOf(tree); }
 
 // Writes each file of the tree again, as a whole level, from the last one up.
@@ -345,7 +337,6 @@ void Rewrite(Files* tree) {
   }
 }
 
-// Runs of one size gain nothing, and a single run gives up nothing.
 TEST(LevelBitsTest, UnknownOrEqualRunsHaveEqualBits) {
   const Files three = ThreeLevels(4, 10);
   EXPECT_EQ(kUsualBits, BitsOf(three, 0, 0));
@@ -399,8 +390,7 @@ TEST(LevelBitsTest, TheLastLevelGivesAQuarterOfABitAtMost) {
   }
 }
 
-// No file takes bits that the last level, which has all of its own, has not
-// given.
+// No file takes bits that the last level has not given.
 TEST(LevelBitsTest, TheTotalIsKeptWhateverTheTree) {
   for (uint64_t ratio : {2, 4, 10, 100}) {
     Files tree = ThreeLevels(4, ratio);
@@ -426,7 +416,6 @@ TEST(LevelBitsTest, NothingIsGivenInVain) {
     level0.push_back(RunOf(0, keys));
   }
   EXPECT_DOUBLE_EQ(kUsualBits, BitsOf(level0, 1, 100000, true));
-  // If a little has been taken, a little is given.
   Files some = tree;
   some[0] = RunOf(4, 100000, kUsualBits + 1);
   const double given = kUsualBits - BitsOf(some, 6, 1000, true);

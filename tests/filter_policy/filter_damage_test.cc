@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Damaged blocks are refused and lose no key, or, if the damage gets past the
-//  checks, keep what every opened block promises
-//  (tests/fuzz/block_contracts.cc). Nothing outside of them is read.
+//  Damaged blocks are refused and lose no key, or keep what every opened block
+//  promises (tests/fuzz/block_contracts.cc). Nothing outside of them is read.
 
 #include "tests/filter_policy/golden_recipes.h"
 #include "tests/filter_policy/small_blocks.h"
@@ -12,7 +11,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// The block is refused, and loses no key or prefix for that.
 void ExpectDamaged(const Slice& contents, const Keys& entries) {
   const FilterBlock block(contents);
   EXPECT_NOK(block.status());
@@ -133,8 +131,7 @@ std::vector<Damaged> TrieCases() {
 
 // ---- What damage is refused ----
 
-// Numbers of which no other value is accepted: the rest of the block tells what
-// they must be.
+// Numbers that must be what the rest of the block tells.
 const char kExactNumbers[] =
     "|magic|version|size of the directory|number of keys|number of parts|"
     "kind of a part|number of a part|number of a unit|compression of a part|"
@@ -209,8 +206,7 @@ class DamageTest : public testing::TestWithParam<Damaged> {
     ASSERT_EQ(exam.answers, again.answers)
         << "the answers depend on what lies outside of the block";
   }
-  // Gives the damaged bytes a right checksum, asks them, and returns what they
-  // say.
+  // What the bytes say with a right checksum.
   Status OfDamaged(const std::string& bytes) {
     Status status;
     Expect(WithRightChecksums(bytes), &status);
@@ -230,19 +226,17 @@ class DamageTest : public testing::TestWithParam<Damaged> {
 class ProteusDamageTest : public DamageTest {};
 class TrieDamageTest : public DamageTest {};
 
-std::string NameOf(const testing::TestParamInfo<Damaged>& test) {
-  return test.param.name;
-}
+const testing::PrintToStringParamName kNames{};
 INSTANTIATE_TEST_SUITE_P(Proteus, DamageTest, testing::ValuesIn(ProteusCases()),
-                         NameOf);
+                         kNames);
 INSTANTIATE_TEST_SUITE_P(Surf, DamageTest, testing::ValuesIn(SurfCases()),
-                         NameOf);
+                         kNames);
 INSTANTIATE_TEST_SUITE_P(Tries, DamageTest, testing::ValuesIn(TrieCases()),
-                         NameOf);
+                         kNames);
 INSTANTIATE_TEST_SUITE_P(Designs, ProteusDamageTest,
-                         testing::ValuesIn(ProteusCases()), NameOf);
+                         testing::ValuesIn(ProteusCases()), kNames);
 INSTANTIATE_TEST_SUITE_P(Encodings, TrieDamageTest,
-                         testing::ValuesIn(TrieCases()), NameOf);
+                         testing::ValuesIn(TrieCases()), kNames);
 
 TEST_P(DamageTest, NoDamage) {
   EXPECT_OK(OfDamaged(block_));
@@ -268,7 +262,6 @@ TEST_P(DamageTest, CutShort) {
   }
 }
 
-// Bytes of a filter are neither inserted nor appended without notice.
 TEST_P(DamageTest, TooLong) {
   for (const size_t more : {1, 8, 64}) {
     const std::string zeros(more, '\0');
@@ -368,8 +361,7 @@ TEST_P(DamageTest, OtherNumbersUnderARightChecksum) {
             seen.count("alphabet of a place") > 0);
 }
 
-// Every word of the payload, whatever it is a part of. Large blocks have many
-// of each kind.
+// Every word of the payload, or some of a large block, whatever they are.
 TEST_P(DamageTest, ImpossibleNumbersUnderARightChecksum) {
   DamageStride stride;
   const size_t step = block_.size() < 2000 ? 4 : 44;
@@ -451,14 +443,12 @@ TEST_P(ProteusDamageTest, LengthsThatDoNotFit) {
               }).IsCorruption());
 }
 
-// Asks all there is to ask, about ranges from each query to a few others.
 void AskEverything(const FilterBlock& block, const Keys& queries) {
   const BlockExam exam = Examine(block, queries, queries.size() / 3);
   ASSERT_EQ(nullptr, exam.broken) << exam.broken;
 }
 
-// Counts that are wrong together: what one check adds up, another one must
-// still find.
+// What one check adds up, another one must still find.
 TEST_P(TrieDamageTest, CountsInPairsAndTriplesUnderARightChecksum) {
   const BlockLayout::Unit& unit = layout_.units().at(0);
   std::vector<BlockPiece> counts;
@@ -546,8 +536,7 @@ std::string WithRandomDamage(std::string bytes, Random* rnd) {
   return bytes;
 }
 
-// Tries of all families of keys with suffixes of all kinds, and in every
-// encoding. The queries must not all end at the checks of Open.
+// Tries in every encoding, and all families of keys with any suffixes.
 TEST(SurfDamageTest, RandomDamageUnderARightChecksum) {
   Random rnd(kBlockSeed);
   std::vector<Damaged> cases = TrieCases();
@@ -579,6 +568,7 @@ TEST(SurfDamageTest, RandomDamageUnderARightChecksum) {
       opened[of_family] += damaged.CanFilter();
     }
   }
+  // The queries do not all end at the checks of Open.
   for (const int count : opened) EXPECT_GT(count * stride.stride(), 1000);
 }
 

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What filters are made of: bit arrays, against a vector of bools; the
-//  order-preserving code over whose digits a SuRF may be: it is optimal, keeps
-//  the order, and is read from a block; and alphabets of places against all
-//  strings of bytes: which prefixes are possible, how many there are, and which
-//  one comes next. Filters that know alphabets against the truth; and what form
-//  a file's keys have.
+//  What filters are made of: bit arrays; the order-preserving code over whose
+//  digits a SuRF may be; alphabets of places, against all strings of bytes, and
+//  in filters; and what form a file's keys have.
 
 #include <limits>
 
@@ -17,6 +14,7 @@
 #include "filter_policy/proteus/prior/key_form.h"
 #include "tests/filter_policy/small_blocks.h"
 #include "tests/filter_policy/surf_models.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -24,8 +22,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// Bits at an odd address, with zeros after them that may be read. About one bit
-// in `one_in` is set.
+// Bits at an odd address, of which about one in `one_in` is set.
 class RandomBits {
  public:
   RandomBits(size_t size, int one_in, Random* rnd)
@@ -190,9 +187,8 @@ TEST(BitsTest, NumbersOfAnyWidth) {
 
 // ---- Codes of keys ----
 
-// The least cost of codes for the weights in [begin, end): of up to `trees`
-// trees with up to four children a node, whose leaves keep their order. By
-// trying everything.
+// The least cost of codes for the weights in [begin, end), after all attempts:
+// of up to `trees` trees of up to four children a node, with leaves in order.
 uint64_t LeastCost(const std::vector<uint64_t>& weights, size_t begin,
                    size_t end, int trees = 1) {
   if (end - begin == 1) return 0;
@@ -200,8 +196,7 @@ uint64_t LeastCost(const std::vector<uint64_t>& weights, size_t begin,
   uint64_t least = is_tree ? std::numeric_limits<uint64_t>::max()
                            : LeastCost(weights, begin, end);
   for (size_t split = begin + 1; split < end; split++) {
-    const uint64_t rest =
-        LeastCost(weights, split, end, is_tree ? 3 : trees - 1);
+    const auto rest = LeastCost(weights, split, end, is_tree ? 3 : trees - 1);
     least = std::min(least, LeastCost(weights, begin, split) + rest);
   }
   for (size_t i = begin; is_tree && i < end; i++) least += weights[i];
@@ -265,9 +260,8 @@ TEST(AlphabeticCodeTest, SkewedWeightsMakeNoLongCodes) {
   }
 }
 
-// Strings compare as their digits do, also where bytes do not occur in the
-// trie. A code that is cut short is refused. (Other damage of codes, as a part
-// of tries: filter_damage_test.cc.)
+// Also where bytes do not occur in the trie. A code that is cut short is
+// refused. (Other damage of codes, as a part of tries: filter_damage_test.cc.)
 TEST(KeyCodeTest, KeepsTheOrder) {
   bool occurs[256] = {};
   const std::string bytes("\0ac\xfe", 4);
@@ -306,8 +300,7 @@ TEST(KeyCodeTest, KeepsTheOrder) {
   }
 }
 
-// Both bounds of a range are encoded as each alone, with codes of all lengths
-// and cut off everywhere.
+// Both bounds are as each alone, with codes of all lengths and cuts everywhere.
 TEST(KeyCodeTest, EncodesRanges) {
   bool occurs[256] = {};
   for (int byte = 'a'; byte <= 'z'; byte++) occurs[byte] = true;
@@ -412,7 +405,6 @@ TEST(ByteAlphabetsTest, CountAndMoveAsDefined) {
     for (char code : known.codes()) bytes.push_back(BytesOf(code));
     for (uint32_t bits : {17u, 19u, 20u, 23u, 24u}) {
       const auto unused = 24 - bits;
-      // The possible prefixes, as numbers.
       std::vector<uint32_t> possible;
       for (char a : bytes[0]) {
         for (char b : bytes[1]) {
@@ -499,8 +491,7 @@ TEST(ByteAlphabetsTest, SmallFiltersKeepTheirSet) {
   EXPECT_FALSE(block->KeyMayMatch("b"));
 }
 
-// Filters of printed keys find every key in every range that holds it, whatever
-// the bounds of the range are.
+// Printed keys are found in every range, whatever its bounds are.
 TEST(ByteAlphabetsTest, FiltersMissNothing) {
   Random rnd(302);
   const auto number = [&](uint32_t below) { return rnd.Uniform(below); };
@@ -582,8 +573,6 @@ struct FormCase {
   std::vector<uint32_t> ends;  // of fields, in bits
 };
 
-class KeyFormTest : public testing::TestWithParam<FormCase> {};
-
 const FormCase kForms[] = {
     {"u64", KeyForm::kNumber, {}},
     // The first 14 bits tell the tenants apart.
@@ -601,33 +590,31 @@ const FormCase kForms[] = {
     {"url", KeyForm::kText, {}},
 };
 
-}  // namespace
-
-INSTANTIATE_TEST_SUITE_P(KeyTypes, KeyFormTest, testing::ValuesIn(kForms),
-                         [](const auto& test) { return test.param.key_type; });
-
-TEST_P(KeyFormTest, IsKnownFromTheKeys) {
-  KeyType type = KeyType::kU64;
-  ASSERT_OK(ParseKeyType(GetParam().key_type, &type));
-  Rng rng(17);
-  const KeyStore store = Stored(DrawDistinct(SourceOf(type).draw, 50000, &rng));
-  const KeyStatistics statistics(store);
-  std::vector<uint32_t> ends = FieldEndsOf(statistics);
-  EXPECT_EQ(GetParam().form, KeyFormOf(store, statistics, !ends.empty()));
-  if (GetParam().form == KeyForm::kFields) return;
-  EXPECT_EQ(GetParam().ends, ends);
+TEST(KeyFormTest, IsKnownFromTheKeys) {
+  for (const auto& [key_type, form, expected] : kForms) {
+    SCOPED_TRACE(key_type);
+    KeyType type = KeyType::kU64;
+    ASSERT_OK(ParseKeyType(key_type, &type));
+    Rng rng(17);
+    const KeyStore store =
+        Stored(DrawDistinct(SourceOf(type).draw, 50000, &rng));
+    const KeyStatistics statistics(store);
+    const std::vector<uint32_t> ends = FieldEndsOf(statistics);
+    EXPECT_EQ(form, KeyFormOf(store, statistics, !ends.empty()));
+    EXPECT_EQ(form == KeyForm::kFields ? ends : expected, ends);
+  }
 }
 
 // Numbers of 20 digits are numbers; longer printed keys have fields.
 TEST(PrintedFormTest, NumbersHaveTwentyDigits) {
-  for (size_t digits : {8, 20, 21}) {
-    const KeyStore store = Stored(MakeKeys(1000, [digits](size_t i) {
-      const std::string key = std::to_string(7 * i);
-      return std::string(digits - key.size(), '0') + key;
-    }));
+  for (int digits : {8, 20, 21}) {
+    const KeyStore store = Stored(
+        MakeKeys(1000, [digits](size_t i) { return Digits(7 * i, digits); }));
     EXPECT_EQ(digits > 20 ? KeyForm::kFields : KeyForm::kDigits,
               KeyFormOf(store, KeyStatistics(store), /*has_fields=*/false));
   }
 }
+
+}  // namespace
 
 }  // namespace ROCKSDB_NAMESPACE::protean

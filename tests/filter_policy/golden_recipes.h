@@ -42,18 +42,11 @@ inline Keys RandomIntegers(size_t count) {
   return Drawn(count, [&] { return random.Bytes(8); });
 }
 
-// Short keys, of which many are neighbors.
-inline Keys Counters(uint32_t count, uint32_t step) {
-  return MakeKeys(count,
-                  [step](size_t i) { return BigEndian(i * step).substr(5); });
-}
-
-// Counters after a few bytes, which become the run of the root.
-inline Keys CountersAfter(const std::string& begin, uint32_t count,
-                          uint32_t step) {
-  Keys keys = Counters(count, step);
-  for (std::string& key : keys) key = begin + key;
-  return keys;
+// Many are neighbors. Bytes before all of them become the run of the root.
+inline Keys Counters(uint32_t count, uint32_t step,
+                     const std::string& before = "") {
+  return MakeKeys(
+      count, [&](size_t i) { return before + BigEndian(i * step).substr(5); });
 }
 
 inline Keys Emails(size_t count) {
@@ -111,11 +104,6 @@ inline Keys PrefixChains(int chains = 40, int links = 15) {
     }
   }
   return Sorted(keys);
-}
-
-inline Keys AllBytes() {
-  return MakeKeys(
-      256, [](size_t byte) { return std::string(1, static_cast<char>(byte)); });
 }
 
 // Keys of two letters, whose codes have one bit.
@@ -234,8 +222,7 @@ inline Build Policy(uint32_t hash_bits, uint32_t real_bits,
   };
 }
 
-// Builds a filter with a trie of any encoding, which a policy might never
-// choose.
+// Builds a filter with a trie that a policy might never choose.
 inline Build Trie(const SurfSuffix& suffix, const FstOptions& options,
                   FilterSalt salt = {}) {
   return [=](const Keys& keys) {
@@ -301,8 +288,8 @@ inline std::vector<Recipe> SurfRecipes() {
       {"integers_real", RandomIntegers(2500), Policy(0, 8)},
       {"integers_both", RandomIntegers(200), Policy(32, 32)},
       {"counters", Counters(4000, 3), Policy(0, 0)},
-      {"counters_after_a_beginning",
-       CountersAfter("\x80\x01\x02\x03\x04", 4000, 3), Policy(0, 0)},
+      {"counters_after_a_beginning", Counters(4000, 3, "\x80\x01\x02\x03\x04"),
+       Policy(0, 0)},
       {"wide_top", WideTop(), Policy(0, 0)},
       {"emails", Emails(1500), Policy(0, 4)},
       {"emails_prefix_bits", Emails(1500),
@@ -314,7 +301,9 @@ inline std::vector<Recipe> SurfRecipes() {
       {"prefix_chains", PrefixChains(), Policy(5, 3)},
       {"mostly_terminators", MostlyTerminators(), Policy(0, 0)},
       {"few_runs", FewRuns(), Policy(0, 5)},
-      {"all_bytes", AllBytes(), Policy(0, 0)},
+      {"all_bytes",
+       MakeKeys(256, [](size_t byte) { return std::string(1, byte); }),
+       Policy(0, 0)},
       {"two_letters", TwoLetters(), Policy(3, 0)},
       {"printable", Printable(), Policy(2, 3)},
       // Encodings that a policy would not choose for these keys.
@@ -430,7 +419,6 @@ inline std::vector<Recipe> ProteusRecipes() {
 
 // ---- Files ----
 
-// The recipes of blocks in a folder.
 struct GoldenSet {
   const char* name;
   std::vector<Recipe> recipes;

@@ -108,7 +108,6 @@ std::string FirstDifference(const std::string& golden,
          std::to_string(PayloadOffset(golden)) + ")";
 }
 
-// Returns the features of the format that a block has.
 std::set<std::string> FeaturesOf(const std::string& bytes) {
   if (bytes[kKindOffset] == 0) return {"no filter"};
   if (DecodeFixed32(&bytes[kNumPartsOffset]) == 0) return {"no keys"};
@@ -180,12 +179,11 @@ Range EmptyRange(Lcg* random, const std::string& lo, const std::string* next) {
 
 // Queries for what is not there.
 Queries QueriesAbout(const Keys& keys_added) {
-  constexpr int kTries = 50;
   const std::set<std::string> keys(keys_added.begin(), keys_added.end());
   const Keys sorted = Sorted(keys);
   Lcg random(8);
   Queries queries;
-  for (int i = 0; i < kTries; i++) {
+  for (int i = 0; i < 50; i++) {
     const std::string key =
         keys.empty() ? random.Bytes(2) : sorted[random.Next(sorted.size())];
     const std::string point = NearMiss(&random, key);
@@ -201,20 +199,15 @@ Queries QueriesAbout(const Keys& keys_added) {
   return queries;
 }
 
-// Ranges between points that are no keys.
-std::vector<Range> CountedRanges(const Keys& keys) {
+// Numbers of keys in ranges between points that are no keys, with l and h where
+// the first or the last key counted may lie outside.
+std::string CountsAsText(const Surf& surf, const Keys& keys) {
   const Keys points = QueriesAbout(keys).points;
   std::vector<Range> ranges = {{"", std::string(400, '\xff'), true}};
   for (size_t i = 0; i + 1 < points.size() && ranges.size() < 8; i += 2) {
     ranges.push_back({std::min(points[i], points[i + 1]),
                       std::max(points[i], points[i + 1]), true});
   }
-  return ranges;
-}
-
-// Numbers of keys, with l and h where the first or the last key counted may lie
-// outside.
-std::string CountsAsText(const Surf& surf, const std::vector<Range>& ranges) {
   std::string text;
   for (const Range& range : ranges) {
     const RangeCount counted = surf.Count(range.lo, range.hi);
@@ -225,9 +218,8 @@ std::string CountsAsText(const Surf& surf, const std::vector<Range>& ranges) {
   return text;
 }
 
-// Returns a description of the recipe's first block, and the answers of `block`
-// to points, ranges, prefixes and counts about the recipe's keys, + for "may
-// match".
+// A description of the recipe's first block, and the answers of `block` about
+// the recipe's keys, + for "may match".
 std::string AnswersOf(const FilterBlock& block, const Recipe& recipe) {
   const Queries queries = QueriesAbout(recipe.keys);
   const Surf* surf = block.header().kind == kSurfKind
@@ -247,7 +239,7 @@ std::string AnswersOf(const FilterBlock& block, const Recipe& recipe) {
   add("\nprefixes ", queries.prefixes,
       [&](const std::string& prefix) { return block.PrefixMayMatch(prefix); });
   text += "\ncounts ";
-  if (surf != nullptr) text += CountsAsText(*surf, CountedRanges(recipe.keys));
+  if (surf != nullptr) text += CountsAsText(*surf, recipe.keys);
   return text + "\n";
 }
 
@@ -273,8 +265,7 @@ void WriteAnswers() {
   }
 }
 
-// The answers of a Proteus, a line a query: points, then ranges, near keys and
-// far from them. + stands for "may match".
+// The answers of a Proteus, a line a query, near keys and far from them.
 std::string ProteusAnswers(const FilterBlock& block, const Keys& keys) {
   Lcg random(99);
   Keys queries = {"", "a", std::string("\0", 1), "\xff\xff"};
@@ -338,10 +329,6 @@ std::vector<GoldenCase> CasesOf(const GoldenSet& set) {
   return cases;
 }
 
-std::string NameOf(const testing::TestParamInfo<GoldenCase>& test) {
-  return test.param.recipe->name;
-}
-
 class GoldenTest : public testing::TestWithParam<GoldenCase> {
  protected:
   static void SetUpTestSuite() {
@@ -363,9 +350,11 @@ class GoldenTest : public testing::TestWithParam<GoldenCase> {
 }  // namespace
 
 INSTANTIATE_TEST_SUITE_P(Surf, GoldenTest,
-                         testing::ValuesIn(CasesOf(SurfBlocks())), NameOf);
+                         testing::ValuesIn(CasesOf(SurfBlocks())),
+                         testing::PrintToStringParamName());
 INSTANTIATE_TEST_SUITE_P(Proteus, GoldenTest,
-                         testing::ValuesIn(CasesOf(ProteusBlocks())), NameOf);
+                         testing::ValuesIn(CasesOf(ProteusBlocks())),
+                         testing::PrintToStringParamName());
 
 TEST_P(GoldenTest, IsRead) {
   ASSERT_FALSE(files_.empty()) << "the recipe has no block yet";
@@ -410,8 +399,7 @@ TEST_P(GoldenTest, IsWritten) {
          "is added to it: run with PROTEAN_WRITE_GOLDEN=1.";
 }
 
-// A block that is cut short fails by its checksum and, if that is right, by its
-// lengths.
+// The checksum tells so and, if that is right, the lengths do.
 TEST_P(GoldenTest, CutShort) {
   for (const auto& file : files_) {
     SCOPED_TRACE(file.filename().string());
@@ -448,7 +436,6 @@ TEST(GoldenFilesTest, HaveRecipes) {
   }
 }
 
-// All that the format has is in some block.
 TEST(GoldenFilesTest, CoverTheFormat) {
   std::set<std::string> found;
   for (const Recipe& recipe : SurfBlocks().recipes) {
@@ -478,8 +465,7 @@ TEST(GoldenFilesTest, CoverTheFormat) {
 
 // golden_annotated.txt explains one block byte by byte.
 TEST(GoldenFilesTest, AnnotatedBytes) {
-  const std::string golden =
-      ReadFile(SurfBlocks().Folder() / "annotated.block");
+  const std::string block = ReadFile(SurfBlocks().Folder() / "annotated.block");
   std::istringstream lines(
       ReadFile(SurfBlocks().Folder().parent_path() / "golden_annotated.txt"));
   size_t end = 0;
@@ -490,11 +476,11 @@ TEST(GoldenFilesTest, AnnotatedBytes) {
     ASSERT_EQ(end, std::stoul(line.substr(0, bar)));
     std::string hex = line.substr(bar + 3, line.find(" | ", bar + 3) - bar - 3);
     hex.erase(std::remove(hex.begin(), hex.end(), ' '), hex.end());
-    EXPECT_EQ(hex, Hex(golden.substr(end, hex.size() / 2)));
+    EXPECT_EQ(hex, Hex(block.substr(end, hex.size() / 2)));
     end += hex.size() / 2;
   }
   EXPECT_GT(end, 0u);
-  EXPECT_EQ(golden.size(), end);
+  EXPECT_EQ(block.size(), end);
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The keys that a builder keeps are the keys it was given, and what each
-//  shares with the one before it; what is counted of their prefixes, against
-//  prefixes that are cut one by one; and the trie of prefixes of one length
-//  against a sorted list of them.
-
-#include <map>
+//  The keys that a builder keeps, and what each shares with the one before it;
+//  what is counted of their prefixes, against prefixes that are cut one by one;
+//  and the trie of prefixes of one length against a sorted list of them.
 
 #include "filter_policy/proteus/uniform_trie.h"
 #include "tests/filter_blocks.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -46,7 +44,6 @@ void ExpectKeys(const Keys& keys, const KeyStore& store) {
   ExpectShared(keys, store);
 }
 
-// Keeps keys, and what it is told of them, in a store.
 class KeepingBuilder : public RangeFilterBuilder {
  public:
   explicit KeepingBuilder(KeyStore* store)
@@ -86,16 +83,11 @@ class KeepingBuilder : public RangeFilterBuilder {
   size_t next_shared_ = 0;
 };
 
-std::string NineDigits(int number) {
-  std::string digits = std::to_string(number);
-  return std::string(9 - digits.size(), '0') + digits;
-}
-
 TEST(KeyStoreTest, NumbersOfKeys) {
   for (const std::string& head : {std::string(), std::string(190, 'p')}) {
     for (int number : {0, 1, 2, 1023, 1024, 1025, 2048, 2049, 5000}) {
       Keys keys;
-      for (int i = 0; i < number; i++) keys.push_back(head + NineDigits(i));
+      for (int i = 0; i < number; i++) keys.push_back(head + Digits(i, 9));
       ExpectKeys(keys, Stored(keys));
     }
   }
@@ -107,14 +99,14 @@ TEST(KeyStoreTest, KeysThatHurt) {
   Random rnd(8);
   Keys keys(1500);
   for (int i = 0; i < 3000; i++) {
-    keys.push_back(std::string(100, '\0') + NineDigits(i));
+    keys.push_back(std::string(100, '\0') + Digits(i, 9));
   }
   for (int i = 0; i < 3000; i++) keys.push_back(std::string(i, '\xff'));
   for (int i = 0; i < 3000; i++) keys.push_back(rnd.RandomString(300));
   for (int i = 0; i < 3000; i++) {
     keys.push_back(std::string(rnd.Uniform(600), 'k') + rnd.RandomString(4));
   }
-  for (int i = 0; i < 3000; i++) keys.push_back(NineDigits(i));
+  for (int i = 0; i < 3000; i++) keys.push_back(Digits(i, 9));
   for (int i = 0; i < 3000; i++) keys.push_back(std::string(2000, 's'));
   ExpectKeys(keys, Stored(keys));
   std::reverse(keys.begin(), keys.end());
@@ -178,7 +170,7 @@ TEST(KeyStoreTest, Memory) {
   Random rnd(9);
   for (int i = 0; i < kKeys; i++) {
     unlike.Append(rnd.RandomString(197));
-    numbers.Append(Slice(NineDigits(i).data() + 1, 8));
+    numbers.Append(Digits(i, 8));
   }
   EXPECT_LT(unlike.MemoryUsage(), 220u * kKeys);
   EXPECT_LT(numbers.MemoryUsage(), 10u * kKeys);
@@ -406,10 +398,10 @@ TEST(UniformTrieTest, EstimatedSize) {
     const KeyStore store = Stored(family.keys);
     const KeyStatistics statistics(store);
     for (uint32_t bits : {8, 12, 16, 24, 31, 40, 64}) {
-      const auto actual = static_cast<double>(
-          Build(PrefixesOf(family.keys, bits), bits).size() - kReadPadding);
-      const auto estimate = static_cast<double>(
-          EstimateUniformTrie(bits, statistics.TrieLevels(bits, 0), 8));
+      const size_t actual =
+          Build(PrefixesOf(family.keys, bits), bits).size() - kReadPadding;
+      const uint64_t estimate =
+          EstimateUniformTrie(bits, statistics.TrieLevels(bits, 0), 8);
       EXPECT_GT(1.15 * estimate + 100, actual) << family.name << " " << bits;
     }
   }

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  What an open DB knows of its files, from files that are registered without a
-//  DB. The cost of a false positive follows from recent reads, in classes that
-//  a fluctuating cost does not leave. Seeks stop waiting where that saves
-//  nothing.
+//  DB; the cost of a false positive; and seeks that stop waiting.
 
 #include <cmath>
 
@@ -528,8 +526,7 @@ TEST(FalsePositivePriceTest, TimeOfFileReads) {
   EXPECT_EQ(500, time.Update(statistics.get()));
 }
 
-// Waits pause where they are of no use, and go on where one in four is worth
-// it.
+// Waits go on where one in four is worth it.
 TEST(SeekBackoffTest, WaitsWhereThatSavesReads) {
   struct Case {
     bool from_cache;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Filters in parts, large and small ones, of both kinds; and what RocksDB is
-//  told of the size of a filter while it is being built: never less than the
-//  filter will take, and not much more. Asking for it changes nothing.
+//  Filters in parts and in units, and what RocksDB is told of the size of a
+//  filter while it is being built.
 
 #include "filter_policy/parted_filter.h"
 
@@ -18,7 +17,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// How a filter comes to have parts.
 struct Form {
   const char* name;
   const char* policy;
@@ -58,12 +56,10 @@ class SmallGroups : public ProteanFilterPolicy {
   const size_t max_key_memory_;
 };
 
-// A test of filters that are built as those of files are.
 class FileFilterTest : public testing::Test {
  protected:
   void SetPolicy(const std::string& policy) {
-    EXPECT_OK(
-        FilterPolicy::CreateFromString(ConfigOptions(), policy, &policy_));
+    EXPECT_OK(FilterPolicy::CreateFromString({}, policy, &policy_));
   }
   // In parts of about that many bytes, unless that is 0.
   void SetPartBytes(size_t part_bytes) {
@@ -156,8 +152,7 @@ class PartedFilterTest : public FileFilterTest,
       for (const std::string& lo : around) {
         ASSERT_NO_FATAL_FAILURE(AskBounds(lo));
         for (const std::string& hi : {key, key + '\0', far}) {
-          for (const bool inclusive : {false, true})
-            AskRange(lo, hi, inclusive);
+          for (bool inclusive : {false, true}) AskRange(lo, hi, inclusive);
         }
       }
     }
@@ -212,7 +207,6 @@ Keys RandomNumbers(size_t count, uint64_t seed = 5) {
   return MakeKeys(count, [&](size_t) { return BigEndian(random.Next()); });
 }
 
-// The keys of all families in one file.
 Keys AllFamilies() {
   Keys keys;
   for (const KeyFamily& family : KeyFamilies(3000, 11)) {
@@ -265,15 +259,12 @@ TEST_P(PartedFilterTest, Sizes) {
     EXPECT_GE(bits, wanted * 0.92);
   }
   if (GetParam().part_bytes == 0) return;
-  const auto part_bytes = static_cast<double>(GetParam().part_bytes);
-  const double average =
-      static_cast<double>(bytes_.size()) / static_cast<double>(parts().size());
-  EXPECT_LE(average, 1.3 * part_bytes);
-  EXPECT_GE(average, 0.7 * part_bytes);
+  const double average = 1.0 * bytes_.size() / parts().size();
+  EXPECT_LE(average, 1.3 * GetParam().part_bytes);
+  EXPECT_GE(average, 0.7 * GetParam().part_bytes);
 }
 
-// A key that is not above those of the parts before comes in no order that a
-// filter could hold.
+// A key is not above those of the parts before.
 TEST_P(PartedFilterTest, KeysInNoOrder) {
   for (const bool at_the_end : {false, true}) {
     Keys keys = RandomNumbers(30000);
@@ -289,8 +280,7 @@ TEST_P(PartedFilterTest, KeysInNoOrder) {
   }
 }
 
-// A damaged part lets its keys through, and the others go on filtering. But all
-// parts have the kind of the block.
+// One lets its keys through, but all parts must have the kind of the block.
 TEST_P(PartedFilterTest, OneDamagedPart) {
   ASSERT_NO_FATAL_FAILURE(Build(RandomNumbers(60000)));
   const std::string intact = bytes_;
@@ -314,8 +304,7 @@ TEST_P(PartedFilterTest, OneDamagedPart) {
   }
   EXPECT_LT(passed_others, 2500u);
 
-  // The directory ends with the kind of the last part, its design and what it
-  // begins with.
+  // The directory ends with the last part's kind, design and beginning.
   const FilterPart last = parts().back();
   const size_t kind = parts().front().first.offset - last.begin.size() - 3;
   ASSERT_EQ(static_cast<char>(block_->header().kind), intact[kind]);
@@ -327,10 +316,6 @@ TEST_P(PartedFilterTest, OneDamagedPart) {
   EXPECT_FALSE(block_->CanFilter());
   for (const std::string& key : keys_) ASSERT_TRUE(block_->KeyMayMatch(key));
 }
-
-// What a part has in a block beside its layers, at least: an entry, what is
-// behind its payload, and the header of one set.
-constexpr double kPartOverhead = 45;
 
 // The rate of false positives is that of one filter of as many bits as the
 // parts have beside what each of them adds. Where parts are too small for the
@@ -370,7 +355,7 @@ TEST_F(FileFilterTest, FalsePositivesOfParts) {
   for (const auto& [name, bits_per_key, settings] : kPolicies) {
     std::string designs[2];
     double rates[2][3];
-    double header_bits = 0;  // of the parts, per key
+    double header_bits = 0;  // of the parts, per key, at least
     for (const bool in_parts : {true, false}) {
       const std::string bits =
           bits_per_key > 0 ? std::to_string(bits_per_key - header_bits) : "";
@@ -386,9 +371,8 @@ TEST_F(FileFilterTest, FalsePositivesOfParts) {
       designs[in_parts] = in_parts ? built_->properties[kDesignProperty]
                                    : block_->filter()->Report().design;
       for (const int kind : {0, 1, 2}) rates[in_parts][kind] = rate_of(kind);
-      header_bits = 8 * kPartOverhead *
-                    static_cast<double>(block_->directory().parts().size()) /
-                    static_cast<double>(keys_.size());
+      // An entry, what is behind the payload, and the header of a set.
+      header_bits = 8 * 45.0 * parts().size() / keys_.size();
     }
     SCOPED_TRACE(name + settings + ": " + designs[0] + "; in parts " +
                  designs[1]);
@@ -418,8 +402,7 @@ class FilterUnitsTest : public FileFilterTest {
     Open(BuildPartedProteus(keys_, 2500, design, bits_per_key, {1, 2},
                             /*in_units=*/true));
     ASSERT_OK(block_->status());
-    EXPECT_LE(8.0 * static_cast<double>(bytes_.size()),
-              bits_per_key * static_cast<double>(keys_.size()));
+    EXPECT_LE(8.0 * bytes_.size(), bits_per_key * keys_.size());
     for (const FilterPart& part : parts()) ASSERT_TRUE(part.HasSecond());
     ASSERT_GT(parts().size(), 8u);
   }
@@ -520,8 +503,7 @@ TEST(PartsTest, SetsThatOneUnitHasNoRoomFor) {
   for (const AmqKind kind : {kBloomAmq, kRibbonAmq}) {
     for (const double share : {0.1, 0.3, 0.6}) {
       for (double bits_per_key = 40; bits_per_key < 500; bits_per_key += 3) {
-        SCOPED_TRACE(std::to_string(share) + " " +
-                     std::to_string(bits_per_key));
+        SCOPED_TRACE(testing::Message() << share << " " << bits_per_key);
         const OwnBlock block(
             BuildPartedProteus(keys, 8, TwoSets(20, 60, kind, share),
                                bits_per_key, {1, 2}, /*in_units=*/true));
@@ -554,7 +536,6 @@ TEST_F(FilterUnitsTest, WrongNames) {
 
 // ---- Estimates of sizes ----
 
-// A filter, and what was estimated before it was finished.
 struct Built {
   std::string block;
   size_t estimate = 0;
@@ -571,13 +552,11 @@ class SizeEstimatesTest : public FileFilterTest,
     context.level_at_creation = 3;
     context.is_bottommost = true;
     context.reason = TableFileCreationReason::kCompaction;
-    policies_.push_back(policy_);
     return FileFilterTest::NewBuilder(*policy_, context);
   }
 
-  // Builds the filter of the first keys, in parts of a number of bytes unless
-  // that is 0. If `asks`, RocksDB asks before each key how large the file would
-  // be.
+  // Builds the filter of the first keys. If `asks`, RocksDB asks before each
+  // key how large the file would be.
   Built Build(const Keys& keys, size_t num_keys, size_t part_bytes,
               bool asks = true) {
     SetPartBytes(part_bytes);
@@ -592,8 +571,6 @@ class SizeEstimatesTest : public FileFilterTest,
     built.block = Finish(builder.get());
     return built;
   }
-
-  std::vector<std::shared_ptr<const FilterPolicy>> policies_;
 };
 
 // At every key, and later at some.

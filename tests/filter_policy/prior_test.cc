@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The prior: queries made from the keys alone, and the designs that rest on
-//  them.
+//  The prior: queries made from the keys alone, and designs that rest on them.
 
 #include "filter_policy/proteus/prior/prior.h"
 
@@ -10,13 +9,12 @@
 
 #include "db_bench_ext/workload.h"
 #include "tests/filter_policy/small_blocks.h"
+#include "tests/protean_db.h"
 #include "tests/with_salt.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-using PriorQueries = std::vector<LocatedQuery>;
 
 std::vector<KeyFamily> HurtfulFamilies() {
   std::vector<KeyFamily> families = KeyFamilies(300, 41);
@@ -46,15 +44,10 @@ std::vector<KeyFamily> HurtfulFamilies() {
   return families;
 }
 
-void ExpectSame(const PriorQueries& expected, const PriorQueries& queries) {
-  ASSERT_EQ(expected.size(), queries.size());
-  for (size_t i = 0; i < queries.size(); i++) {
-    EXPECT_EQ(expected[i].lo_shared, queries[i].lo_shared);
-    EXPECT_EQ(expected[i].hi_shared, queries[i].hi_shared);
-    EXPECT_EQ(expected[i].lo_rest, queries[i].lo_rest);
-    EXPECT_EQ(expected[i].hi_rest, queries[i].hi_rest);
-    EXPECT_EQ(expected[i].weight, queries[i].weight);
-  }
+bool IsSame(const LocatedQuery& a, const LocatedQuery& b) {
+  return a.lo_shared == b.lo_shared && a.hi_shared == b.hi_shared &&
+         a.lo_rest == b.lo_rest && a.hi_rest == b.hi_rest &&
+         a.weight == b.weight;
 }
 
 // The prior depends on nothing but the keys and the number of samples, counts
@@ -69,8 +62,11 @@ TEST(PriorTest, OfAFile) {
       EXPECT_TRUE(prior.queries().empty());
       for (const size_t num_samples : {10, 5000, 5001, 20, 0}) {
         prior.MakeFor(num_samples);
-        ExpectSame(MakePrior(store, statistics, num_samples, prefixes_only),
-                   prior.queries());
+        const auto& queries = prior.queries();
+        const std::vector<LocatedQuery> expected =
+            MakePrior(store, statistics, num_samples, prefixes_only);
+        EXPECT_TRUE(std::equal(expected.begin(), expected.end(),
+                               queries.begin(), queries.end(), IsSame));
       }
       if (prefixes_only) continue;
       EXPECT_EQ(family.keys.empty(), prior.queries().empty());
@@ -220,9 +216,8 @@ bool IsAtMost(double rate, double most, const std::vector<Query>& queries) {
   return rate <= most + 4 * std::sqrt(std::max(rate, most) / n) + 5 / n;
 }
 
-// The keys tell where their time is, and windows of it are filtered from the
-// first file on. More bits never let more through, and points like the keys
-// pass no more often than by a Bloom filter of as many bits.
+// The keys tell where their time is. More bits never let more through, and
+// points pass no more often than by a Bloom filter of as many bits.
 TEST_P(UntaughtKeysTest, LetsFewThrough) {
   const UntaughtCase& c = GetParam();
   KeyType type = KeyType::kU64;
@@ -247,7 +242,6 @@ TEST_P(UntaughtKeysTest, LetsFewThrough) {
   }
 }
 
-// Points that look like printed keys.
 TEST(PriorTest, PointsNearPrintedKeys) {
   class Random64 rnd(45);
   struct Case {
@@ -256,10 +250,7 @@ TEST(PriorTest, PointsNearPrintedKeys) {
     std::function<void(std::string*)> change;
     double most;
   };
-  const auto digits = [&] {
-    const std::string number = std::to_string(rnd.Uniform(1000000000000));
-    return std::string(12 - number.size(), '0') + number;
-  };
+  const auto digits = [&] { return Digits(rnd.Uniform(1000000000000), 12); };
   const auto text = [&] {
     std::string key(4 + rnd.Uniform(4), ' ');
     for (char& c : key) c = static_cast<char>('a' + rnd.Uniform(26));

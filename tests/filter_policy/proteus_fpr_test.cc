@@ -2,9 +2,8 @@
 
 //  The false positive rates that the model predicts against those observed, on
 //  the workloads of the Proteus paper; filters that few or no samples have
-//  taught; sizes; and the built design against the chosen one. The option
-//  point_lookups_use_whole_keys=true of Proteus and 1PBF: point queries ask a
-//  set of the whole keys and no other layer.
+//  taught; the built design against the chosen one; and the option
+//  point_lookups_use_whole_keys=true of Proteus and 1PBF.
 
 #include <cmath>
 
@@ -63,7 +62,6 @@ class PaperTest : public testing::TestWithParam<PaperWorkload> {};
 INSTANTIATE_TEST_SUITE_P(Workloads, PaperTest, testing::ValuesIn(kWorkloads),
                          [](const auto& test) { return test.param.name; });
 
-// Keys of a distribution, and queries on them.
 class DrawnKeys {
  public:
   DrawnKeys(const std::string& distribution, bool strings, uint64_t num,
@@ -106,14 +104,6 @@ QueryOptions OptionsOf(const PaperWorkload& workload) {
   return options;
 }
 
-double BitsOf(const std::string& spec) {
-  return std::stod(spec.substr(spec.find(':') + 1));
-}
-
-double BitsPerKey(const MemoryFilter& filter) {
-  return 8.0 * static_cast<double>(filter.contents().size()) / kNumKeys;
-}
-
 std::vector<Query> Asked(const Keys& keys, const std::vector<Query>& queries) {
   std::vector<Query> asked;
   for (const Query& query : queries) {
@@ -129,8 +119,7 @@ TEST_P(PaperTest, RateIsAsPredicted) {
   DrawnKeys drawn(GetParam().keys, GetParam().strings, kNumKeys, /*seed=*/77);
   const Keys& keys = drawn.keys();
   const std::vector<Query> samples = drawn.Empty(options, kSamples);
-  const std::vector<Query> queries =
-      Asked(keys, drawn.Empty(options, kQueries));
+  const auto queries = Asked(keys, drawn.Empty(options, kQueries));
   for (const char* spec :
        {"proteus:10", "proteus:14:bloom", "proteus:12:ribbon", "proteus:8:auto",
         "prefixbloom:12", "prefixbloom:14:ribbon", "prefixbloom2:10.5:bloom"}) {
@@ -147,10 +136,12 @@ TEST_P(PaperTest, RateIsAsPredicted) {
     EXPECT_NEAR(predicted, RateOf(filter, queries), std::max(0.01, noise));
     EXPECT_GE(predicted, 0);
     EXPECT_EQ(Asked(keys, samples).size(), filter.report().samples);
-    EXPECT_LE(BitsPerKey(filter), 1.02 * BitsOf(spec));
+    const double wanted = std::stod(strchr(spec, ':') + 1);
+    const double bits_per_key = 8.0 * filter.contents().size() / kNumKeys;
+    EXPECT_LE(bits_per_key, 1.02 * wanted);
     // A trie may need fewer bytes.
     if (filter.proteus()->design().prefix_bits() > 0) {
-      EXPECT_GE(BitsPerKey(filter), 0.98 * BitsOf(spec));
+      EXPECT_GE(bits_per_key, 0.98 * wanted);
     }
     for (size_t i = 0; i < keys.size(); i += 7) {
       ASSERT_TRUE(filter.block()->KeyMayMatch(keys[i]));
@@ -220,8 +211,7 @@ TEST(UntaughtTest, NoWorseThanBloomOnPoints) {
     for (const char* bits : {"8", "12"}) {
       const double expected =
           RateOf(FilterOf(std::string("bloom:") + bits, keys), queries);
-      const double noise =
-          3 * std::sqrt(expected / static_cast<double>(queries.size()));
+      const double noise = 3 * std::sqrt(expected / queries.size());
       for (const char* kind : {"proteus:", "prefixbloom:", "prefixbloom2:"}) {
         const MemoryFilter filter = FilterOf(std::string(kind) + bits, keys);
         EXPECT_LE(RateOf(filter, queries), 1.1 * expected + noise)
@@ -258,9 +248,8 @@ TEST(ProteusBuilderTest, WhatIsChosenIsBuilt) {
         const std::string bytes = BuildProteusBlock(keys, settings, samples, {},
                                                     /*part_bytes=*/0, &report);
         ASSERT_OK(FilterBlock(bytes).status());
-        const double all = bits_per_key / 8 * static_cast<double>(keys.size());
-        EXPECT_LE(static_cast<double>(bytes.size()),
-                  std::max(1.02 * all, 0.5 * all + 400));
+        const double all = bits_per_key / 8 * keys.size();
+        EXPECT_LE(bytes.size(), std::max(1.02 * all, 0.5 * all + 400));
         // What the header leaves, but a minimum in a small file.
         const auto room =
             static_cast<uint64_t>(std::max({all - 300, all / 2, 64.0}));
@@ -348,7 +337,6 @@ double RateOfBloom(double bits_per_key, double bits_for_probes) {
       512);
 }
 
-// A block of a policy that has the option, or has not.
 std::string BlockOfPolicy(const Keys& keys, bool keys_alone,
                           double bits_per_key = 12,
                           PrefixOfKey prefix = nullptr,
@@ -361,13 +349,12 @@ std::string BlockOfPolicy(const Keys& keys, bool keys_alone,
 }
 
 Keys AbsentPoints(const Keys& keys, size_t count) {
-  Lcg random(3);
+  Lcg rnd(3);
   Keys points = {"", std::string(1, '\0'), "\xff\xff\xff\xff\xff\xff\xff\xff"};
   while (points.size() < count) {
-    std::string point = keys[random.Next(keys.size())];
-    const size_t shared = random.Next(point.size());
-    for (size_t i = shared; i < point.size(); i++)
-      point[i] ^= random.Bytes(1)[0];
+    std::string point = keys[rnd.Next(keys.size())];
+    const size_t shared = rnd.Next(point.size());
+    for (size_t i = shared; i < point.size(); i++) point[i] ^= rnd.Bytes(1)[0];
     if (!std::binary_search(keys.begin(), keys.end(), point)) {
       points.push_back(point);
     }
@@ -438,10 +425,8 @@ TEST(PointsTest, ThePromiseIsKept) {
         SCOPED_TRACE(std::to_string(bits) + " bits: " + design.Describe());
         ASSERT_TRUE(design.points_ask_keys_alone());
         EXPECT_GT(design.size(), 1u);
-        const double expected =
-            RateOfBloom(bits, bits) * static_cast<double>(points.size());
-        EXPECT_LE(static_cast<double>(CountPassed(*block, points)),
-                  expected + 4 * std::sqrt(expected));
+        const double most = RateOfBloom(bits, bits) * points.size();
+        EXPECT_LE(CountPassed(*block, points), most + 4 * std::sqrt(most));
       }
     }
   }
@@ -464,9 +449,8 @@ TEST(PointsTest, PartsKeepThePromise) {
     EXPECT_TRUE(block.proteus().design().points_ask_keys_alone());
     const Keys points = AbsentPoints(keys, 200000);
     // The directory and the headers of a part take some of its bits.
-    EXPECT_LE(
-        static_cast<double>(CountPassed(*block, points)),
-        RateOfBloom(kBits - 1, kBits) * static_cast<double>(points.size()));
+    EXPECT_LE(CountPassed(*block, points),
+              RateOfBloom(kBits - 1, kBits) * points.size());
   }
 }
 
@@ -500,8 +484,7 @@ TEST(PointsTest, SamplesShareTheMemory) {
       empty++;
       range_passed += block->RangeMayMatch(range.lo, range.hi, true);
     }
-    return std::pair(point_passed / static_cast<double>(points.size()),
-                     range_passed / empty);
+    return std::pair(point_passed / points.size(), range_passed / empty);
   };
   const auto [points_of_points, ranges_of_points] = rates(points);
   const auto [points_of_ranges, ranges_of_ranges] = rates(ranges);

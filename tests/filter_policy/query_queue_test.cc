@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  The queue of sample queries, what is counted of queries and keys, and which
-//  queries find no key of a file. What Protean keeps beside filters has one
-//  limit for each block cache, and one in the process, which its owners share.
+//  The queue of sample queries, what is counted of queries and keys, which
+//  queries find no key of a file, and limits of what is kept beside filters.
 
 #include "filter_policy/samples/query_queue.h"
 
@@ -190,12 +189,11 @@ TEST(QueryQueueTest, ManyQueues) {
     for (int i = 0; i < 200; i++) {
       queues.push_back(std::make_unique<QueryQueue>(10, 20));
     }
-    std::vector<int> sampled(queues.size());
+    std::vector<int> counts(queues.size());
     for (int call = 0; call < 2000; call++) {
-      for (size_t i = 0; i < queues.size(); i++)
-        sampled[i] += queues[i]->Tick();
+      for (size_t i = 0; i < queues.size(); i++) counts[i] += queues[i]->Tick();
     }
-    for (int count : sampled) ASSERT_NEAR(100, count, 3);
+    for (int count : counts) ASSERT_NEAR(100, count, 3);
   });
 }
 
@@ -204,29 +202,24 @@ TEST(QueryQueueTest, Concurrency) {
   constexpr int kPerThread = 20000;
   QueryQueue queue(500, 1);
   std::atomic<int> running{kThreads};
-  std::vector<std::thread> threads;
-  for (int t = 0; t < kThreads; t++) {
-    threads.emplace_back([&, t] {
-      for (int i = 0; i < kPerThread; i++) {
-        // All lengths occur, so that bytes of one query in another would show.
-        const std::string lo(1 + i % 50, static_cast<char>('a' + t));
-        if (queue.Tick()) queue.Record(lo, lo + "~", i % 2 == 0);
-      }
-      running--;
-    });
-  }
-  int snapshots = 0;
-  do {
-    for (const SampleQuery& query : queue.Snapshot()) {
-      ASSERT_EQ(std::string(query.lo.size(), query.lo[0]), query.lo);
-      ASSERT_EQ(query.lo + "~", query.hi);
+  InThreads(kThreads + 1, [&](size_t t) {
+    if (t == kThreads) {
+      do {
+        for (const SampleQuery& query : queue.Snapshot()) {
+          ASSERT_EQ(std::string(query.lo.size(), query.lo[0]), query.lo);
+          ASSERT_EQ(query.lo + "~", query.hi);
+        }
+      } while (running > 0);
+      return;
     }
-    snapshots++;
-  } while (running > 0);
-  for (std::thread& thread : threads) thread.join();
-  EXPECT_GT(snapshots, 0);
-  EXPECT_EQ(uint64_t{kThreads} * kPerThread,
-            queue.recorded() + queue.dropped());
+    for (int i = 0; i < kPerThread; i++) {
+      // All lengths occur, so that bytes of one query in another would show.
+      const std::string lo(1 + i % 50, static_cast<char>('a' + t));
+      if (queue.Tick()) queue.Record(lo, lo + "~", i % 2 == 0);
+    }
+    running--;
+  });
+  EXPECT_EQ(1u * kThreads * kPerThread, queue.recorded() + queue.dropped());
   EXPECT_EQ(std::min<size_t>(500, queue.recorded()), queue.size());
 }
 
@@ -450,42 +443,40 @@ TEST_F(KeptMemoryTest, ACacheOfNothingCapsNothing) {
 
 TEST_F(KeptMemoryTest, QueuesShare) {
   const auto cache = NewCache();
-  QueryQueue first(1 << 20, 1);
-  first.CountIn(cache);
-  RecordTimes(&first, 20000);
-  const size_t alone = first.size();
+  const auto first = NewQueue(cache);
+  RecordTimes(first.get(), 20000);
+  const size_t alone = first->size();
   EXPECT_GT(BytesOf(cache), kLimit - 2048);
   EXPECT_LE(BytesOf(cache), kLimit);
-  EXPECT_EQ("a key that is long enough 19999", LastOf(first));
+  EXPECT_EQ("a key that is long enough 19999", LastOf(*first));
   {
     // The first one is idle, and gives half.
-    QueryQueue second(1 << 20, 1);
-    second.CountIn(cache);
-    RecordTimes(&second, 20000);
-    EXPECT_NEAR(alone / 2, first.size(), alone / 50);
-    EXPECT_NEAR(alone / 2, second.size(), alone / 50);
+    const auto second = NewQueue(cache);
+    RecordTimes(second.get(), 20000);
+    EXPECT_NEAR(alone / 2, first->size(), alone / 50);
+    EXPECT_NEAR(alone / 2, second->size(), alone / 50);
     EXPECT_LE(BytesOf(cache), kLimit);
-    EXPECT_EQ("a key that is long enough 19999", LastOf(first));
-    EXPECT_EQ("a key that is long enough 19999", LastOf(second));
-    EXPECT_EQ(0u, first.dropped() + second.dropped());
+    EXPECT_EQ("a key that is long enough 19999", LastOf(*first));
+    EXPECT_EQ("a key that is long enough 19999", LastOf(*second));
+    EXPECT_EQ(0u, first->dropped() + second->dropped());
     // A table that takes a quarter leaves three eighths to each.
     KeptMemory table(cache);
     EXPECT_EQ(kLimit / 4, table.RoomForTable());
     ASSERT_TRUE(table.Resize(table.RoomForTable()));
-    EXPECT_NEAR(alone * 3 / 8, first.size(), alone / 50);
-    EXPECT_NEAR(alone * 3 / 8, second.size(), alone / 50);
+    EXPECT_NEAR(alone * 3 / 8, first->size(), alone / 50);
+    EXPECT_NEAR(alone * 3 / 8, second->size(), alone / 50);
     EXPECT_LE(BytesOf(cache), kLimit);
     EXPECT_EQ(kLimit / 8, table.RoomForTable());
   }
-  RecordTimes(&first, 20000);
-  EXPECT_NEAR(alone, first.size(), alone / 50);
+  RecordTimes(first.get(), 20000);
+  EXPECT_NEAR(alone, first->size(), alone / 50);
   // Elsewhere there is room for few, and then for all again.
   const auto small = NewCache(kCache / 16);
-  first.CountIn(small);
+  first->CountIn(small);
   EXPECT_EQ(0u, BytesOf(cache));
-  EXPECT_GT(first.size(), alone / 64);
+  EXPECT_GT(first->size(), alone / 64);
   EXPECT_LE(BytesOf(small), kLimit / 16);
-  first.CountIn(nullptr);
+  first->CountIn(nullptr);
   EXPECT_EQ(0u, BytesOf(small));
 }
 

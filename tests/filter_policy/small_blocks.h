@@ -20,8 +20,7 @@ inline std::string BuildBlock(const Keys& keys) {
   return BuildBlock(keys, *NewSurfFilterPolicy({4, 8}));
 }
 
-// Adds keys and prefixes as FullFilterBlockBuilder does for a table with an
-// extractor of prefixes of three bytes.
+// FullFilterBlockBuilder does so with prefixes of three bytes.
 inline std::string BuildBlockWithPrefixes(const Keys& keys) {
   const auto builder = NewBuilder(*NewSurfFilterPolicy({4, 8}));
   for (const std::string& key : keys) {
@@ -43,7 +42,6 @@ inline Keys SmallSet() {
   return keys;
 }
 
-// All that was stored must be found, in every way to ask for it.
 inline void ExpectNoFalseNegatives(const FilterBlock& block, const Keys& keys) {
   for (const std::string& key : keys) {
     ASSERT_TRUE(block.KeyMayMatch(key)) << Hex(key);
@@ -58,16 +56,14 @@ inline void ExpectNoFalseNegatives(const FilterBlock& block, const Keys& keys) {
   }
 }
 
-// All entries must have this answer through the interface by which the
-// block-based table asks: one by one, and for MultiGet all at once.
+// The block-based table asks one by one, and for MultiGet all at once.
 inline void ExpectReaderSays(bool found, const Keys& entries,
                              FilterBitsReader* reader) {
   std::vector<Slice> slices(entries.begin(), entries.end());
   std::vector<Slice*> pointers;
   for (Slice& slice : slices) pointers.push_back(&slice);
   const std::unique_ptr<bool[]> answers(new bool[entries.size()]);
-  reader->MayMatch(static_cast<int>(entries.size()), pointers.data(),
-                   answers.get());
+  reader->MayMatch(entries.size(), pointers.data(), answers.get());
   for (size_t i = 0; i < entries.size(); i++) {
     ASSERT_EQ(found, reader->MayMatch(entries[i])) << Hex(entries[i]);
     ASSERT_EQ(found, answers[i]) << Hex(entries[i]);
@@ -97,8 +93,7 @@ inline Keys QueriesAround(const Keys& keys, size_t count) {
   return queries;
 }
 
-// The filter of `spec`, such as "proteus:12:bloom", whose policy has seen the
-// samples.
+// The filter of a spec like "proteus:12", whose policy has seen the samples.
 inline MemoryFilter FilterOf(const std::string& spec,
                              const std::vector<std::string>& keys,
                              const std::vector<Query>& samples = {}) {

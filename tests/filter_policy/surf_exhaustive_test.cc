@@ -5,11 +5,10 @@
 //  (SuRF paper, sections 3.1 to 3.5): no false negative, and no false positive
 //  but those that the stored prefixes and suffix bits make inevitable.
 //
-//  The model that gives these answers shares no code with the product, neither
-//  the suffix bits nor the comparison of keys: a mistake in shared code would
-//  be on both sides and never show. The model has no trie. Its leaves are
-//  intervals: of all strings that the key of a leaf may be. (surf_test.cc has
-//  hash bits, prefix bits, and tries of every encoding.)
+//  The model shares no code with the product, in which a mistake would be on
+//  both sides and never show. It has no trie: its leaves are intervals, of all
+//  strings that the key of a leaf may be. (surf_test.cc has hash bits, prefix
+//  bits, and tries of every encoding.)
 
 #include <map>
 #include <set>
@@ -20,8 +19,6 @@
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-using Strings = std::vector<std::string>;
 
 // ---- The definition ----
 
@@ -72,10 +69,6 @@ Interval WithSuffix(const std::string& key, size_t depth, size_t real_bits) {
   return {prefix + suffix, end};
 }
 
-size_t Shared(const std::string& a, const std::string& b) {
-  return Slice(a).difference_offset(b);
-}
-
 // ---- The model ----
 
 // An interval whose ends are their numbers among all ends that occur, in order.
@@ -102,10 +95,9 @@ struct Query {
   Span span;  // the string alone
 };
 
-// The answers that a filter must give, or a block, which also knows its
-// smallest and its largest key.
+// What a filter says, or a block, which also knows its first and last key.
 struct Answers {
-  Strings keys;
+  Keys keys;
   std::vector<const Leaf*> leaves;  // in the same order
   bool of_block = false;
 
@@ -153,7 +145,6 @@ struct Answers {
     return count;
   }
 
-  // False if there is none.
   bool LowerBound(const Query& target, std::string* bound) const {
     if (of_block && IsAbove(target.string, keys.back())) return false;
     for (const Leaf* leaf : leaves) {
@@ -173,7 +164,7 @@ struct Answers {
 // queries ascend, and every key is a query.
 class Model {
  public:
-  Model(const Strings& keys, const Strings& queries, size_t real_bits)
+  Model(const Keys& keys, const Keys& queries, size_t real_bits)
       : keys_(keys), leaves_(keys.size()) {
     for (const std::string& query : queries) queries_.push_back({query, {}});
     std::vector<std::pair<Interval, Span*>> intervals;
@@ -214,7 +205,7 @@ class Model {
       size_t shared = 0;
       for (size_t j = 0; j < keys_.size(); j++) {
         if ((subset >> j & 1) == 0 || j == i) continue;
-        shared = std::max(shared, Shared(keys_[i], keys_[j]));
+        shared = std::max(shared, Slice(keys_[i]).difference_offset(keys_[j]));
       }
       answers.keys.push_back(keys_[i]);
       answers.leaves.push_back(&leaves_[i][shared]);
@@ -223,10 +214,9 @@ class Model {
   }
 
  private:
-  const Strings keys_;
+  const Keys keys_;
   std::vector<Query> queries_;
-  // The leaves of each key, for each number of bytes that it may share with
-  // another one.
+  // A leaf for each number of bytes that a key may share with another one.
   std::vector<std::vector<Leaf>> leaves_;
 };
 
@@ -235,7 +225,7 @@ class Model {
 template <typename Filter>
 void CheckKeys(const Filter& filter, const std::vector<Query>& queries,
                const Answers& answers) {
-  Strings strings;
+  Keys strings;
   for (const Query& query : queries) strings.push_back(query.string);
   const std::vector<bool> found = AnswersToBatch(filter, strings);
   for (size_t i = 0; i < queries.size(); i++) {
@@ -252,7 +242,7 @@ void CheckKeys(const Filter& filter, const std::vector<Query>& queries,
 template <typename Filter>
 void CheckLowerBounds(const Filter& filter, const std::vector<Query>& queries,
                       const Answers& answers) {
-  const Strings& keys = answers.keys;
+  const Keys& keys = answers.keys;
   for (const Query& query : queries) {
     const std::string& target = query.string;
     std::string wanted;
@@ -326,9 +316,9 @@ void CheckEnds(const FilterBlock& block, const std::vector<Query>& queries,
 // ---- Keys and queries ----
 
 // All strings of these letters up to a length, each after `head`; and `more`.
-Strings Words(const std::string& letters, size_t length,
-              const std::string& head = "", const Strings& more = {}) {
-  Strings words = more;
+Keys Words(const std::string& letters, size_t length,
+           const std::string& head = "", const Keys& more = {}) {
+  Keys words = more;
   for (const std::string& word : StringsOver(letters, length)) {
     words.push_back(head + word);
   }
@@ -338,7 +328,7 @@ Strings Words(const std::string& letters, size_t length,
 
 // The keys, and each of them with every letter after it, without its last byte,
 // and with that byte one lower and one higher.
-Strings AllQueriesAround(const Strings& keys, const std::string& letters) {
+Keys AllQueriesAround(const Keys& keys, const std::string& letters) {
   std::set<std::string> queries(keys.begin(), keys.end());
   for (const std::string& key : keys) {
     for (char letter : letters) queries.insert(key + letter);
@@ -348,7 +338,7 @@ Strings AllQueriesAround(const Strings& keys, const std::string& letters) {
     queries.insert(head + static_cast<char>(key.back() - 1));
     queries.insert(head + static_cast<char>(key.back() + 1));
   }
-  return Strings(queries.begin(), queries.end());
+  return Keys(queries.begin(), queries.end());
 }
 
 // A literal with zeros in it.
@@ -356,21 +346,18 @@ std::string operator""_s(const char* bytes, size_t size) {
   return std::string(bytes, size);
 }
 
-// Asks all queries of the SuRFs of all subsets.
-void CheckSubsets(const Strings& keys, const std::string& letters,
+void CheckSubsets(const Keys& keys, const std::string& letters,
                   uint32_t real_bits, bool blocks = false) {
   const Model model(keys, AllQueriesAround(keys, letters), real_bits);
   const std::vector<Query>& queries = model.queries();
-  // Only one filter of those that are the same to the model is asked for all
-  // ranges.
+  // One filter of those that are the same to the model is asked for all ranges.
   std::set<std::string> checked;
   // A block of no keys has no SuRF.
   for (Subset subset = 1; subset >> keys.size() == 0; subset++) {
     SCOPED_TRACE(std::to_string(real_bits) + " real bits, subset " +
                  std::to_string(subset) + ", last key " + Hex(keys.back()));
     Answers answers = model.AnswersOf(subset);
-    const std::string contents =
-        BuildSurfBlock(answers.keys, {0, real_bits}, {});
+    const auto contents = BuildSurfBlock(answers.keys, {0, real_bits}, {});
     const FilterBlock block(contents);
     ASSERT_TRUE(block.CanFilter()) << block.status().ToString();
     const RangeFilter& filter = *block.filter();
@@ -400,7 +387,7 @@ void CheckSubsets(const Strings& keys, const std::string& letters,
 TEST(SurfExhaustiveTest, Suffixes) {
   const std::string bits = "\0\1"_s;
   const std::string ends = "\0\xff"_s;
-  const std::pair<Strings, std::string> sets[] = {
+  const std::pair<Keys, std::string> sets[] = {
       {Words(bits, 2, "\0"_s, Words(bits, 2)), bits},
       {Words(ends, 2, "\xff", Words(ends, 2)), ends},
       {Words("ab", 2, "b", Words("ab", 2)), "ab"},
@@ -428,10 +415,9 @@ TEST(SurfExhaustiveTest, AllWordsOfThreeBytes) {
 TEST(SurfExhaustiveTest, Blocks) {
   // A block stores 64 bytes of a longer key.
   const std::string head(62, 'p');
-  const Strings longer =
-      Words("p", 3, head, {head + "ppq", head + "pq", "a", "q"});
+  const Keys deep = Words("p", 3, head, {head + "ppq", head + "pq", "a", "q"});
   for (uint32_t real_bits : {0, 8}) {
-    for (const Strings& keys : {Words("\0\xff"_s, 2, "", {"\0a"_s}), longer}) {
+    for (const Keys& keys : {Words("\0\xff"_s, 2, "", {"\0a"_s}), deep}) {
       CheckSubsets(keys, "\0p\xff"_s, real_bits, /*blocks=*/true);
       if (HasFailure()) return;
     }

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Models of SuRF: the answers that a plain list of its leaves gives. Leaves
-//  are prefixes of keys in a trie of bytes, and digits of an order-preserving
-//  code in a trie of digits.
+//  Models of SuRF: the answers that a plain list of its leaves gives, prefixes
+//  of keys for a trie of bytes, and digits of a code for a trie of digits.
 
 #pragma once
 
@@ -18,8 +17,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 constexpr FilterSalt kModelSalt = {/*file=*/17, /*process=*/4};
 
-// The value of a key with these real bits, whose first `depth` bytes are in the
-// trie.
+// A key has these real bits, and its first `depth` bytes are in the trie.
 inline uint64_t ModelValue(const SurfSuffix& suffix, const std::string& key,
                            size_t depth, uint64_t real) {
   return suffix.WithPrefix(
@@ -181,8 +179,7 @@ class PlainSurfModel : public SurfModel {
     return true;
   }
 
-  // The last of the strings that start with `prefix`, or rather one that is
-  // longer than all strings here.
+  // The last string that starts with `prefix`, or one that is long enough.
   static std::string Highest(const std::string& prefix) {
     return prefix + std::string(400, '\xff');
   }
@@ -256,8 +253,7 @@ inline std::string DigitsOf(const KeyCode& code, const Slice& key) {
   return DigitsOf(coded);
 }
 
-// The leaves that the definition gives. If there is a digit among the suffix
-// bits, it belongs to the leaf.
+// The definition, for digits: one of the suffix bits belongs to the leaf.
 class CodedSurfModel : public SurfModel {
  public:
   CodedSurfModel(const KeyCode& code, const Keys& keys,

@@ -4,10 +4,8 @@
 //  of leaves (surf_models.h). It is not enough that the filter has no false
 //  negatives: it must give the model's answer to every query.
 //
-//  The prefix bits of SuRF, one by one: they are what
-//  docs/internals/file_format.md says, a key and a string agree as long as they
-//  share bytes, and then like tossed coins; and the step of a file fits its
-//  keys.
+//  The prefix bits of SuRF, one by one, as docs/internals/file_format.md
+//  defines them; and the step of a file.
 
 #include "filter_policy/surf/surf.h"
 
@@ -19,8 +17,7 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// A SuRF and the bytes that it lives in, at an odd address. Over digits, if
-// that is asked for and possible.
+// A SuRF at an odd address; over digits, if that is asked for and possible.
 class OwnedSurf {
  public:
   OwnedSurf(const Keys& keys, const SurfSuffix& suffix, FstOptions options = {},
@@ -178,7 +175,6 @@ void CheckIterator(const OwnedSurf& surf, const PlainSurfModel* plain,
   ASSERT_FALSE(it.Valid());
 }
 
-// Compares every query with the model.
 void Compare(const Keys& keys, const Keys& queries, const SurfSuffix& suffix,
              const FstOptions& options, bool coded) {
   const OwnedSurf surf(keys, suffix, options, coded);
@@ -245,8 +241,7 @@ INSTANTIATE_TEST_SUITE_P(Tries, SurfTest, testing::Bool(),
                            return trie.param ? "OverDigits" : "OverBytes";
                          });
 
-// All queries over a small space, for random sets of keys from it. The space of
-// the queries may have bytes that do not occur.
+// Queries of random sets of keys may have bytes that do not occur in these.
 TEST_P(SurfTest, ExhaustiveSmallSpaces) {
   Random rnd(301);
   const std::pair<std::string, std::string> alphabets[] = {
@@ -270,7 +265,6 @@ TEST_P(SurfTest, ExhaustiveSmallSpaces) {
   }
 }
 
-// Every way to encode the levels gives the same answers.
 TEST_P(SurfTest, ExhaustiveEncodings) {
   Random rnd(302);
   const Keys space = StringsOver(std::string("\0a\xfe\xff", 4), 3);
@@ -281,8 +275,7 @@ TEST_P(SurfTest, ExhaustiveEncodings) {
   }
 }
 
-// Runs of every length, kept or turned into nodes, in tries of which few or
-// many nodes have one.
+// Runs of every length, kept or turned into nodes, at few or many of the nodes.
 TEST_P(SurfTest, Runs) {
   Random rnd(304);
   for (int round = 0; round < (coded() ? 60 : 100); round++) {
@@ -326,9 +319,8 @@ TEST_P(SurfTest, AllFamilies) {
   EXPECT_GE(compared, 9);
 }
 
-// The sets are large enough for LOUDS-Dense levels, for groups of more than one
-// node and for codes of contexts, so filters are compared with a sorted list
-// only.
+// Large enough for LOUDS-Dense levels, for groups of more than one node and for
+// codes of contexts, they are compared with a sorted list only.
 TEST_P(SurfTest, NoFalseNegativesInLargeFilters) {
   for (const KeyFamily& family : KeyFamilies(coded() ? 60000 : 100000, 17)) {
     SCOPED_TRACE(family.name);
@@ -369,8 +361,7 @@ TEST_P(SurfTest, NoFalseNegativesInLargeFilters) {
   }
 }
 
-// A builder chooses digits for text alone, if there is enough, and not if there
-// are real bits.
+// For text alone, if there is enough, and not if there are real bits.
 TEST(OneSurfTest, WhereDigitsAreChosen) {
   const auto is_coded = [](const Keys& keys, const SurfSuffix& suffix) {
     return OwnedSurf(keys, suffix).is_coded();
@@ -395,8 +386,7 @@ TEST(OneSurfTest, WhereDigitsAreChosen) {
 
 // ---- Over bytes ----
 
-// Every way to encode nodes of every fanout, over all labels, gives the same
-// answers.
+// Every way to encode nodes of every fanout, over all labels.
 TEST(OneSurfTest, EncodingsOverAllLabels) {
   Random rnd(303);
   for (unsigned bits = 0; bits <= 8; bits++) {
@@ -527,8 +517,7 @@ bool DefinedBit(const std::string& key, size_t depth, uint32_t j,
   const std::string rest = key.substr(depth);
   const bool ends = rest.size() < reach;
   const size_t hashed = ends ? rest.size() : reach;
-  // A prefix that ends with a word is hashed with that word as its part, the
-  // whole key with an empty part.
+  // A prefix may end with a whole word as its part, the key with an empty one.
   const size_t words = ends ? hashed / 8 : (hashed - 1) / 8;
   uint64_t state = Hash64(key.data(), depth, kSalt.file);
   for (size_t i = 0; i < words; i++) {
@@ -620,8 +609,7 @@ TEST(SurfPrefixBitsTest, AreCoinsFromTheFirstDifferenceOn) {
         ASSERT_EQ(0u, different & ((uint64_t{1} << same) - 1));
         for (uint32_t i = same; i < kBits; i++) {
           for (uint32_t j = i; j < kBits; j++) {
-            agree[i][j] +=
-                (different >> i & 1) == 0 && (different >> j & 1) == 0;
+            agree[i][j] += ((different >> i | different >> j) & 1) == 0;
           }
         }
         ASSERT_LT(same, kBits);
