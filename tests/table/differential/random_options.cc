@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/table/differential/random_options.h"
-
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "rocksdb/cache.h"
-#include "rocksdb/comparator.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/memtablerep.h"
-#include "table/rocksdb_internals/versions.h"
 #include "tests/key_families.h"
 #include "tests/table/differential/run.h"
 #include "utilities/merge_operators.h"

@@ -6,20 +6,163 @@
 #pragma once
 
 #include <array>
+#include <cstdio>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "rocksdb/comparator.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
+#include "rocksdb/options.h"
+#include "rocksdb/slice_transform.h"
+#include "rocksdb/table.h"
 #include "rocksdb/utilities/transaction.h"
+#include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/wide_columns.h"
+#include "table/rocksdb_internals/versions.h"
 #include "tests/dice.h"
-#include "tests/table/differential/random_options.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
+
+// ---- What later versions of RocksDB have ----
+
+// Large columns of entities are kept in blob files, too.
+constexpr bool kColumnsMayBeBlobs = PROTEAN_ROCKSDB_AT_LEAST(11, 0);
+
+// Scans of several ranges that are announced. (There are some from 10.5 on, but
+// with other rules of what may be announced, and what may follow.)
+#if PROTEAN_ROCKSDB_AT_LEAST(11, 7)
+#define PROTEAN_TESTS_MULTI_SCAN 1
+#else
+#define PROTEAN_TESTS_MULTI_SCAN 0
+#endif
+constexpr bool kHasMultiScan = PROTEAN_TESTS_MULTI_SCAN != 0;
+
+// ---- Keys ----
+
+// The keys of a column family, out of families that hurt, and strings around
+// them.
+class KeyPool {
+ public:
+  KeyPool() = default;
+  // Keys of one family, about `size` of them, of `shortest` bytes or more.
+  KeyPool(Dice* dice, const Comparator* order, size_t size, size_t shortest);
+
+  const std::vector<std::string>& keys() const { return keys_; }
+  const Comparator* order() const { return order_; }
+  const std::string& name() const { return name_; }
+
+  bool Less(const std::string& a, const std::string& b) const {
+    return order_->CompareWithoutTimestamp(a, /*a_has_ts=*/false, b,
+                                           /*b_has_ts=*/false) < 0;
+  }
+  // Compares as Less does.
+  auto less() const {
+    return [this](const std::string& a, const std::string& b) {
+      return Less(a, b);
+    };
+  }
+
+  const std::string& Pick(Dice* dice) const { return dice->In(keys_); }
+  // A key, a string next to one, or one that has nothing to do with them; if
+  // there is a `domain`, one that lies in it.
+  std::string PickAround(Dice* dice,
+                         const SliceTransform* domain = nullptr) const;
+  // A key after `from`, mostly within a few keys.
+  std::string PickAfter(Dice* dice, const std::string& from) const;
+  // Both of them.
+  std::pair<std::string, std::string> PickRange(Dice* dice) const {
+    const std::string begin = PickAround(dice);
+    return {begin, PickAfter(dice, begin)};
+  }
+
+ private:
+  std::string AnyString(Dice* dice) const;
+
+  std::vector<std::string> keys_;  // in the order of order_
+  const Comparator* order_ = nullptr;
+  size_t shortest_ = 0;
+  std::string name_;
+};
+
+// ---- The plan: the kind of DB, its column families, and options ----
+
+// Both twins share them. Only Protean's twin has filters.
+
+enum class DbKind {
+  kPlain,
+  kOptimistic,
+  kWriteCommitted,
+  kWritePrepared,
+  kWriteUnprepared
+};
+
+struct FamilyPlan {
+  std::string name;
+  KeyPool pool;
+  size_t shortest_key;
+  bool timestamps;
+
+  // These are drawn again when the DBs are reopened.
+  ColumnFamilyOptions options;
+  std::array<std::string, 2> tables;  // strings of the table factories
+  bool multi_scans;                   // may be read by CompareMultiScan
+
+  // The keys of `pool` that are put only when they are absent, and deleted by
+  // SingleDelete only, as that function requires.
+  std::vector<bool> single_delete;
+  std::vector<bool> is_put;  // of those
+
+  // The extractor, if all keys of the pool lie in its domain.
+  const SliceTransform* Domain() const;
+};
+
+struct RunPlan {
+  // `live` allows flushes and compactions in the background.
+  RunPlan(Dice* dice, const std::string& directory, bool control, bool live);
+
+  // Changes the options that may differ from one opening of the DBs to the
+  // next.
+  void DrawAgain(Dice* dice);
+  std::string ToString() const;
+
+  bool Transactional() const { return kind != DbKind::kPlain; }
+  bool Pessimistic() const {
+    return Transactional() && kind != DbKind::kOptimistic;
+  }
+  // Before they are committed.
+  bool WritesEarly() const {
+    return kind == DbKind::kWritePrepared || kind == DbKind::kWriteUnprepared;
+  }
+
+  std::string directory;
+  // Both twins are stock RocksDB: a difference is a mistake of the test, or
+  // nondeterminism in RocksDB.
+  bool control;
+  DbKind kind;
+  // Only the run itself compacts and flushes, so that the twins have the same
+  // files, and answers that depend on the files can be compared.
+  bool frozen;
+  bool in_memory;
+  bool range_deletes;
+  bool disable_wal;
+  int num_operations;
+  DBOptions db_options;
+  TransactionDBOptions transaction_options;
+  std::vector<FamilyPlan> families;
+
+ private:
+  void DrawFamily(Dice* dice, FamilyPlan* family);
+  void DrawExtractor(Dice* dice, FamilyPlan* family);
+  void DrawTables(Dice* dice, FamilyPlan* family);
+  std::string DrawPolicy(Dice* dice, const FamilyPlan& family) const;
+};
+
+// ---- The twins ----
 
 struct RandomRun;
 
@@ -34,14 +177,28 @@ class Journal {
   // With `print`, lines go to stdout at once, so that a crash shows them.
   explicit Journal(bool print) : print_(print) {}
 
-  void Note(const std::string& line);
+  void Note(const std::string& line) {
+    if (print_) {
+      printf("%s\n", line.c_str());
+      fflush(stdout);
+    }
+    lines_.push_back(line);
+  }
 
   // Records a difference, unless there is one already. The rest of the run does
   // not count then.
-  void Differ(const std::string& what);
+  void Differ(const std::string& what) {
+    if (!ok()) return;
+    difference_ = what;
+    if (print_) printf("DIFFERENCE: %s\n", what.c_str());
+  }
   // Reports a difference if the strings differ. Returns whether they agree.
   bool Expect(const std::string& what, const std::string& plain,
-              const std::string& protean);
+              const std::string& protean) {
+    if (plain == protean) return true;
+    Differ(what + "\n  plain:   " + plain + "\n  protean: " + protean);
+    return false;
+  }
 
   bool ok() const { return difference_.empty(); }
   const std::string& difference() const { return difference_; }
@@ -63,11 +220,21 @@ std::string Brief(const Slice& bytes);
 
 class Twins {
  public:
-  explicit Twins(const RunPlan* plan);
-  ~Twins();
+  explicit Twins(const RunPlan* plan) : plan_(plan) {
+    for (Twin twin : kTwins) {
+      paths_[twin] =
+          plan->directory + (twin == kProtean ? "/protean" : "/plain");
+      envs_[twin].reset(plan->in_memory ? NewMemEnv(Env::Default())
+                                        : new EnvWrapper(Env::Default()));
+    }
+  }
+  ~Twins() { Close(); }
 
   // Opens both twins according to the present plan.
-  Status Open();
+  Status Open() {
+    const Status s = Open(kProtean);
+    return s.ok() ? Open(kPlain) : s;
+  }
   // Snapshots end here.
   void Close();
 
@@ -78,13 +245,21 @@ class Twins {
   Env* env(Twin twin) const { return envs_[twin].get(); }
   const std::string& path(Twin twin) const { return paths_[twin]; }
   // The options and families of the last Open().
-  Options options(Twin twin, size_t family) const;
+  Options options(Twin twin, size_t family) const {
+    return Options(db_options_[twin], families_[twin][family].options);
+  }
   const std::vector<ColumnFamilyDescriptor>& families(Twin twin) const {
     return families_[twin];
   }
 
-  void TakeSnapshot();
-  void ReleaseSnapshot(size_t index);
+  void TakeSnapshot() {
+    snapshots_.push_back(
+        {db(kProtean)->GetSnapshot(), db(kPlain)->GetSnapshot()});
+  }
+  void ReleaseSnapshot(size_t index) {
+    for (Twin twin : kTwins) db(twin)->ReleaseSnapshot(snapshots_[index][twin]);
+    snapshots_.erase(snapshots_.begin() + static_cast<ptrdiff_t>(index));
+  }
   size_t num_snapshots() const { return snapshots_.size(); }
   const Pair<const Snapshot*>& snapshot(size_t index) const {
     return snapshots_[index];
@@ -92,7 +267,9 @@ class Twins {
 
   // Whether files and memtables of the column family hold the same internal
   // keys in both twins, so that answers that depend on them must be equal too.
-  bool SameShape(size_t family) const;
+  bool SameShape(size_t family) const {
+    return Shape(kProtean, family) == Shape(kPlain, family);
+  }
 
  private:
   Status Open(Twin twin);
@@ -126,7 +303,17 @@ struct View {
   bool total_order = false;  // no other seeks are to be made
 
   std::unique_ptr<Iterator> NewIterator(Twin twin,
-                                        const ReadOptions& options) const;
+                                        const ReadOptions& options) const {
+    Iterator* it = nullptr;
+    if (file_iterator != nullptr) {
+      it = file_iterator(twin, options);
+    } else if (transactions[twin] != nullptr) {
+      it = transactions[twin]->GetIterator(options, handles[twin]);
+    } else {
+      it = dbs[twin]->NewIterator(options, handles[twin]);
+    }
+    return std::unique_ptr<Iterator>(it);
+  }
 };
 
 // The time of a read: a snapshot, a timestamp, or now. It stays in place while
@@ -140,13 +327,21 @@ class ReadPoint {
     if (!start_.empty()) options->iter_start_ts = &start_slice_;
   }
   // Now, which must be said where there are timestamps.
-  void SetLatest(const View& view);
+  void SetLatest(const View& view) {
+    timestamps_ = view.family->timestamps;
+    timestamp_slice_ = MaxU64Ts();
+  }
   // For iterators only: all versions since some time.
   void DrawStart(RandomRun* run);
 
   bool has_start() const { return !start_.empty(); }
   const Snapshot* snapshot(Twin twin) const { return snapshots_[twin]; }
-  std::string ToString() const;
+  std::string ToString() const {
+    std::string result = Describe(snapshots_[kPlain]);
+    if (timestamps_) result += " ts " + timestamp_slice_.ToString(true);
+    if (has_start()) result += " from ts " + start_slice_.ToString(true);
+    return result;
+  }
 
  private:
   Pair<const Snapshot*> snapshots_ = {};
@@ -181,9 +376,6 @@ void WalkOnce(RandomRun* run, const View& view, size_t steps);
 struct RandomRun {
   RandomRun(uint64_t seed, const std::string& directory, bool control,
             bool live, bool print);
-  // Returns whether the twins agreed.
-  bool Execute();
-
   // The latest state of a column family.
   View Latest(size_t family);
 
@@ -203,16 +395,6 @@ struct RandomRun {
   std::vector<OpenTransaction> transactions;
   // Iterators that stay open while other things happen.
   std::deque<std::unique_ptr<Walk>> walks;
-
- private:
-  void WriteSeeds();
-  bool Open();
-  void CloseAll();
-  void Reopen();
-  void Operation();
-  void ReleaseSnapshot();
-  void MoveWalk();
-  void CompareEverything();
 };
 
 // ---- Writes of all kinds, in all ways (random_writes.cc) ----
@@ -241,8 +423,6 @@ void CompareAllKeys(RandomRun* run, const View& view);
 // Scans a few ranges, both ways, which are announced to the iterator before it
 // is sought. REQUIRES: the family's plan says that it is for such scans
 void CompareMultiScan(RandomRun* run, const View& view);
-
-// ---- Queries of a whole DB, and read-only copies of it (whole_db.cc) ----
 
 void CompareKeyVersions(RandomRun* run, size_t family);
 // Each SST file of Protean's twin, read by both tables, holds the same keys.
