@@ -148,11 +148,6 @@ constexpr FeaturePolicy kFeaturePolicies[] = {
     {"Proteus", "{id=protean.Proteus;bits_per_key=12;sample_every=1}"},
     {"PrefixBloom", "{id=protean.PrefixBloom;bits_per_key=10;sample_every=1}"}};
 
-inline std::string FeaturePolicyName(
-    const ::testing::TestParamInfo<FeaturePolicy>& info) {
-  return info.param.name;
-}
-
 inline void PrintTo(const FeaturePolicy& policy, std::ostream* out) {
   *out << policy.name;
 }
@@ -174,11 +169,9 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
   std::unique_ptr<TwinDB> NewTwins(
       const Options& options = ManySmallFiles(kLevels),
       const std::string& table = "block_size=512") {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    std::string name = std::string(test->test_suite_name()) + test->name();
-    std::replace(name.begin(), name.end(), '/', '_');
-    auto dbs = std::make_unique<TwinDB>(name, options, ProteanTable(table),
-                                        NewTable("BlockBasedTable", table));
+    auto dbs =
+        std::make_unique<TwinDB>("features", options, ProteanTable(table),
+                                 NewTable("BlockBasedTable", table));
     dbs->options(TwinDB::kProtean).statistics = statistics_;
     return dbs;
   }
@@ -195,28 +188,14 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
 
   // A snapshot is taken in each round. After the first round, queries teach the
   // policies, which then design the filters of later files.
-  void Fill(TwinDB* dbs, const ReadOptions& options = {}) {
+  void Fill(TwinDB* dbs) {
     FillTree(dbs, keys_, [&](int round) {
       dbs->TakeSnapshot();
       if (round != 0) return;
       dbs->Flush();
       CompareGets(dbs, queries_);
-      CompareWalks(dbs, queries_, /*snapshot=*/-1, options);
+      CompareWalks(dbs, queries_);
     });
-  }
-
-  // Opens and fills twins, and reads them as they have been written, without
-  // memtables, and compacted.
-  void CompareTuned(TwinDB* dbs, const ReadOptions& options = {}) {
-    dbs->Open();
-    Fill(dbs, options);
-    WalkOptions walk;
-    walk.seeks = 60;
-    ExpectFiltered([&] { CompareReads(dbs, queries_, 1, options, walk); });
-    dbs->Reopen();
-    ExpectFiltered([&] { CompareReads(dbs, queries_, -1, options, walk); });
-    dbs->Compact();
-    CompareWalks(dbs, queries_, -1, options, walk);
   }
 
   uint64_t Ticks(Tickers ticker) const {
@@ -251,6 +230,6 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
 #define PROTEAN_FEATURE_TEST(suite)                               \
   INSTANTIATE_TEST_SUITE_P(Policies, suite,                       \
                            ::testing::ValuesIn(kFeaturePolicies), \
-                           FeaturePolicyName)
+                           ::testing::PrintToStringParamName())
 
 }  // namespace ROCKSDB_NAMESPACE::protean

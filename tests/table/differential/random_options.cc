@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "rocksdb/cache.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/memtablerep.h"
-#include "tests/key_families.h"
+#include "tests/protean_db.h"
 #include "tests/table/differential/run.h"
 #include "utilities/merge_operators.h"
 
@@ -28,14 +25,6 @@ struct CommitCache {
 template struct CommitCache<&TransactionDBOptions::wp_commit_cache_bits>;
 
 namespace {
-
-bool HasDirectIO(const std::string& directory) {
-  const std::string path = directory + "/direct_io_probe";
-  const int file = open(path.c_str(), O_CREAT | O_RDWR | O_DIRECT, 0600);
-  if (file >= 0) close(file);
-  unlink(path.c_str());
-  return file >= 0;
-}
 
 std::string Option(const std::string& name, const std::string& value) {
   return name + "=" + value + ";";
@@ -90,10 +79,10 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
   db_options.fast_sst_open = dice->OneIn(6);
 #endif
   if (!in_memory) {
-    static const bool has_direct_io = HasDirectIO(dir);
+    static const bool direct_reads = HasDirectReads();
     db_options.allow_mmap_reads = dice->OneIn(8);
     db_options.use_direct_reads =
-        !db_options.allow_mmap_reads && has_direct_io && dice->OneIn(6);
+        !db_options.allow_mmap_reads && direct_reads && dice->OneIn(6);
   }
   transaction_options.write_policy =
       kind == DbKind::kWritePrepared     ? WRITE_PREPARED
