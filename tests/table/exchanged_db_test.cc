@@ -134,7 +134,7 @@ class ExchangedDBTest : public testing::Test {
                             : ""));
       families.emplace_back(family.name, own);
     }
-    ASSERT_OK(Open(options, families));
+    ASSERT_OK(OpenDB(&db_, options, folder_ + "/db", families, &handles_));
     std::string answers;
     for (size_t i = 0; i < std::size(kFamilies); i++) {
       ASSERT_NO_FATAL_FAILURE(Fill(kFamilies[i], handles_[i]));
@@ -202,7 +202,7 @@ class ExchangedDBTest : public testing::Test {
                                 &families));
     ASSERT_EQ(std::size(kFamilies), families.size());
     options.statistics = statistics_;
-    ASSERT_OK(Open(options, families));
+    ASSERT_OK(OpenDB(&db_, options, folder_ + "/db", families, &handles_));
     std::string answers;
     for (size_t i = 0; i < std::size(kFamilies); i++) {
       SCOPED_TRACE(kFamilies[i].name);
@@ -289,12 +289,6 @@ class ExchangedDBTest : public testing::Test {
         1000u);
   }
 
-  // ---- The DB ----
-
-  Status Open(const DBOptions& options,
-              const std::vector<ColumnFamilyDescriptor>& families) {
-    return OpenDB(&db_, options, folder_ + "/db", families, &handles_);
-  }
   void Close() {
     for (ColumnFamilyHandle* handle : handles_) {
       EXPECT_OK(db_->DestroyColumnFamilyHandle(handle));

@@ -160,18 +160,15 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
   // ProteanTable with the policy, and the plain table without a filter, with
   // otherwise equal options. The cache is so small that reads are worth saving:
   // otherwise slow filters would not be asked where the next key is.
-  static std::shared_ptr<TableFactory> ProteanTable(
-      const std::string& table = "block_size=512") {
-    return NewTable("ProteanTable", std::string("filter_policy=") +
-                                        GetParam().filter_policy +
-                                        ";block_cache=8K;" + table);
-  }
   std::unique_ptr<TwinDB> NewTwins(
       const Options& options = ManySmallFiles(kLevels),
       const std::string& table = "block_size=512") {
-    auto dbs =
-        std::make_unique<TwinDB>("features", options, ProteanTable(table),
-                                 NewTable("BlockBasedTable", table));
+    const std::string policy = GetParam().filter_policy;
+    auto dbs = std::make_unique<TwinDB>(
+        "features", options,
+        NewTable("ProteanTable",
+                 "filter_policy=" + policy + ";block_cache=8K;" + table),
+        NewTable("BlockBasedTable", table));
     dbs->options(TwinDB::kProtean).statistics = statistics_;
     return dbs;
   }
