@@ -22,7 +22,6 @@
 #include "filter_policy/open_db/dead_ranges.h"
 #include "rocksdb/utilities/optimistic_transaction_db.h"
 #include "table/seek/seek_decision.h"
-#include "tests/protean_db.h"
 #include "tests/table/differential/run.h"
 #include "tests/table/random_runs.h"
 
@@ -154,48 +153,6 @@ void ReadPoint::DrawStart(RandomRun* run) {
 }
 
 // ---- The run ----
-
-RandomRun::RandomRun(uint64_t seed_, const std::string& directory, bool control,
-                     bool live, bool print)
-    : seed(seed_),
-      dice(seed_),
-      journal(print),
-      plan(&dice, directory, control, live),
-      twins(&plan) {}
-
-View RandomRun::Latest(size_t family) {
-  View view;
-  view.name = "family " + std::to_string(family);
-  view.family = &plan.families[family];
-  for (Twin twin : kTwins) {
-    view.dbs[twin] = twins.db(twin);
-    view.handles[twin] = twins.handle(twin, family);
-  }
-  view.snapshots = true;
-  view.same_shape = plan.frozen && twins.SameShape(family);
-  // RocksDB does not correctly refresh iterators that know of prepared
-  // transactions.
-  view.refresh = !plan.WritesEarly();
-  return view;
-}
-
-bool RandomRun::Both(const std::string& what,
-                     const std::function<Status(Twin)>& operation) {
-  if (!journal.ok()) return false;
-  journal.Note(what);
-  Pair<Status> statuses;
-  for (Twin twin : kTwins) statuses[twin] = operation(twin);
-  const auto& [protean, plain] = statuses;
-  if (!plain.ok() || !protean.ok()) {
-    journal.Note("  " + plain.ToString() + " / " + protean.ToString());
-  }
-  return journal.Expect(what, Describe(plain), Describe(protean)) && plain.ok();
-}
-
-void WalkOnce(RandomRun* run, const View& view, size_t steps) {
-  const std::unique_ptr<Walk> walk = NewWalk(run, view);
-  for (; steps > 0; steps--) walk->Step();
-}
 
 namespace {
 

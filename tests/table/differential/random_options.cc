@@ -1,11 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
-
-#include "rocksdb/cache.h"
-#include "rocksdb/convenience.h"
 #include "rocksdb/memtablerep.h"
-#include "tests/protean_db.h"
 #include "tests/table/differential/run.h"
 #include "utilities/merge_operators.h"
 

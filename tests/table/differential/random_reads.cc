@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
 #include <filesystem>
 
 #include "db/dbformat.h"
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/utilities/debug.h"
-#include "tests/protean_db.h"
 #include "tests/table/differential/run.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

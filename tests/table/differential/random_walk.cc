@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "rocksdb/table_properties.h"
-#include "table/rocksdb_internals/versions.h"
-#include "tests/key_families.h"
 #include "tests/table/differential/run.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

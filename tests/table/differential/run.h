@@ -9,22 +9,13 @@
 #include <cstdio>
 #include <deque>
 #include <functional>
-#include <memory>
-#include <string>
-#include <utility>
-#include <vector>
 
-#include "rocksdb/comparator.h"
-#include "rocksdb/db.h"
-#include "rocksdb/env.h"
-#include "rocksdb/options.h"
 #include "rocksdb/slice_transform.h"
-#include "rocksdb/table.h"
 #include "rocksdb/utilities/transaction.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/wide_columns.h"
-#include "table/rocksdb_internals/versions.h"
 #include "tests/dice.h"
+#include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -371,18 +362,51 @@ class Walk {
 };
 std::unique_ptr<Walk> NewWalk(RandomRun* run, const View& view);
 // Some steps of a new one.
-void WalkOnce(RandomRun* run, const View& view, size_t steps);
+inline void WalkOnce(RandomRun* run, const View& view, size_t steps) {
+  const std::unique_ptr<Walk> walk = NewWalk(run, view);
+  for (; steps > 0; steps--) walk->Step();
+}
 
 struct RandomRun {
-  RandomRun(uint64_t seed, const std::string& directory, bool control,
-            bool live, bool print);
+  RandomRun(uint64_t seed_, const std::string& directory, bool control,
+            bool live, bool print)
+      : seed(seed_),
+        dice(seed_),
+        journal(print),
+        plan(&dice, directory, control, live),
+        twins(&plan) {}
   // The latest state of a column family.
-  View Latest(size_t family);
+  View Latest(size_t family) {
+    View view;
+    view.name = "family " + std::to_string(family);
+    view.family = &plan.families[family];
+    for (Twin twin : kTwins) {
+      view.dbs[twin] = twins.db(twin);
+      view.handles[twin] = twins.handle(twin, family);
+    }
+    view.snapshots = true;
+    view.same_shape = plan.frozen && twins.SameShape(family);
+    // RocksDB does not correctly refresh iterators that know of prepared
+    // transactions.
+    view.refresh = !plan.WritesEarly();
+    return view;
+  }
 
   // Does the same to both twins, and expects the same status. Returns whether
   // it is OK.
   bool Both(const std::string& what,
-            const std::function<Status(Twin)>& operation);
+            const std::function<Status(Twin)>& operation) {
+    if (!journal.ok()) return false;
+    journal.Note(what);
+    Pair<Status> statuses;
+    for (Twin twin : kTwins) statuses[twin] = operation(twin);
+    const auto& [protean, plain] = statuses;
+    if (!plain.ok() || !protean.ok()) {
+      journal.Note("  " + plain.ToString() + " / " + protean.ToString());
+    }
+    return journal.Expect(what, Describe(plain), Describe(protean)) &&
+           plain.ok();
+  }
 
   uint64_t seed;
   Dice dice;
