@@ -99,9 +99,6 @@ class Round {
     persistent_->last_version = next_version_;
   }
 
-  Round(const Round&) = delete;
-  Round& operator=(const Round&) = delete;
-
   // Runs all threads for that time, or until the first failure; compares all
   // keys.
   void Run(std::chrono::milliseconds duration) {

@@ -29,15 +29,6 @@ std::string Bool(bool value) { return value ? "true" : "false"; }
 
 }  // namespace
 
-const SliceTransform* FamilyPlan::Domain() const {
-  const SliceTransform* extractor = options.prefix_extractor.get();
-  if (extractor == nullptr) return nullptr;
-  for (const std::string& key : pool.keys()) {
-    if (!extractor->InDomain(key)) return nullptr;
-  }
-  return extractor;
-}
-
 RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
     : directory(dir), control(is_control) {
   kind = dice->Percent(70)
@@ -423,39 +414,6 @@ KeyPool::KeyPool(Dice* dice, const Comparator* order, size_t size,
   }
   SortUnique(&keys_);
   std::sort(keys_.begin(), keys_.end(), less());
-}
-
-std::string KeyPool::AnyString(Dice* dice) const {
-  std::string any = Pick(dice).substr(0, dice->Below(12));
-  for (size_t left = dice->Below(4); left > 0; left--) any += dice->Byte();
-  return any;
-}
-
-std::string KeyPool::PickAround(Dice* dice,
-                                const SliceTransform* domain) const {
-  for (int attempt = 0; attempt < 5; attempt++) {
-    std::string key = Pick(dice);
-    if (dice->OneIn(10)) {
-      key = AnyString(dice);
-    } else if (!dice->OneIn(3)) {
-      key = dice->In(Around(key));
-    }
-    if (domain == nullptr ||
-        (domain->InDomain(key) && key.size() >= shortest_)) {
-      return key;
-    }
-  }
-  return Pick(dice);
-}
-
-std::string KeyPool::PickAfter(Dice* dice, const std::string& from) const {
-  const auto behind =
-      std::upper_bound(keys_.begin(), keys_.end(), from, less());
-  const size_t left = keys_.end() - behind;
-  if (left == 0) return from + '\xff';
-  const size_t near = dice->OneIn(4) ? left : std::min<size_t>(left, 6);
-  const std::string& key = behind[dice->Below(near)];
-  return dice->OneIn(3) ? dice->In(Around(key)) : key;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

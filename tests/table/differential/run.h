@@ -62,9 +62,32 @@ class KeyPool {
   // A key, a string next to one, or one that has nothing to do with them; if
   // there is a `domain`, one that lies in it.
   std::string PickAround(Dice* dice,
-                         const SliceTransform* domain = nullptr) const;
+                         const SliceTransform* domain = nullptr) const {
+    for (int attempt = 0; attempt < 5; attempt++) {
+      std::string key = Pick(dice);
+      if (dice->OneIn(10)) {
+        key = Pick(dice).substr(0, dice->Below(12));
+        for (size_t n = dice->Below(4); n > 0; n--) key += dice->Byte();
+      } else if (!dice->OneIn(3)) {
+        key = dice->In(Around(key));
+      }
+      if (domain == nullptr ||
+          (domain->InDomain(key) && key.size() >= shortest_)) {
+        return key;
+      }
+    }
+    return Pick(dice);
+  }
   // A key after `from`, mostly within a few keys.
-  std::string PickAfter(Dice* dice, const std::string& from) const;
+  std::string PickAfter(Dice* dice, const std::string& from) const {
+    const auto behind =
+        std::upper_bound(keys_.begin(), keys_.end(), from, less());
+    const size_t left = keys_.end() - behind;
+    if (left == 0) return from + '\xff';
+    const size_t near = dice->OneIn(4) ? left : std::min<size_t>(left, 6);
+    const std::string& key = behind[dice->Below(near)];
+    return dice->OneIn(3) ? dice->In(Around(key)) : key;
+  }
   // Both of them.
   std::pair<std::string, std::string> PickRange(Dice* dice) const {
     const std::string begin = PickAround(dice);
@@ -72,8 +95,6 @@ class KeyPool {
   }
 
  private:
-  std::string AnyString(Dice* dice) const;
-
   std::vector<std::string> keys_;  // in the order of order_
   const Comparator* order_ = nullptr;
   size_t shortest_ = 0;
@@ -109,7 +130,14 @@ struct FamilyPlan {
   std::vector<bool> is_put;  // of those
 
   // The extractor, if all keys of the pool lie in its domain.
-  const SliceTransform* Domain() const;
+  const SliceTransform* Domain() const {
+    const SliceTransform* extractor = options.prefix_extractor.get();
+    if (extractor == nullptr) return nullptr;
+    for (const std::string& key : pool.keys()) {
+      if (!extractor->InDomain(key)) return nullptr;
+    }
+    return extractor;
+  }
 };
 
 struct RunPlan {
