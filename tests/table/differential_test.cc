@@ -20,7 +20,6 @@
 #include <filesystem>
 
 #include "filter_policy/open_db/dead_ranges.h"
-#include "rocksdb/utilities/optimistic_transaction_db.h"
 #include "table/seek/seek_decision.h"
 #include "tests/table/differential/run.h"
 #include "tests/table/random_runs.h"
@@ -71,85 +70,6 @@ std::string Brief(const Slice& bytes) {
     i += run;
   }
   return result + "'";
-}
-
-Status Twins::Open(Twin twin) {
-  db_options_[twin] = plan_->db_options;
-  db_options_[twin].env = envs_[twin].get();
-  families_[twin].clear();
-  for (const FamilyPlan& family : plan_->families) {
-    ColumnFamilyOptions options = family.options;
-    ConfigOptions config;
-    config.env = envs_[twin].get();
-    const Status s = TableFactory::CreateFromString(config, family.tables[twin],
-                                                    &options.table_factory);
-    if (!s.ok()) return s;
-    families_[twin].emplace_back(family.name, options);
-  }
-  handles_[twin].clear();
-  std::unique_ptr<DB>* const db = &dbs_[twin];
-  const DBOptions& options = db_options_[twin];
-  if (plan_->Pessimistic()) {
-    return OpenAs<TransactionDB>(db, options, plan_->transaction_options,
-                                 paths_[twin], families_[twin],
-                                 &handles_[twin]);
-  }
-  if (plan_->Transactional()) {
-    OptimisticTransactionDBOptions optimistic;
-    optimistic.occ_lock_buckets = 16;  // not a million mutexes for each run
-    return OpenAs<OptimisticTransactionDB>(db, options, optimistic,
-                                           paths_[twin], families_[twin],
-                                           &handles_[twin]);
-  }
-  return OpenDB(db, options, paths_[twin], families_[twin], &handles_[twin]);
-}
-
-void Twins::Close() {
-  while (!snapshots_.empty()) ReleaseSnapshot(snapshots_.size() - 1);
-  for (Twin twin : kTwins) {
-    if (dbs_[twin] == nullptr) continue;
-    for (ColumnFamilyHandle* handle : handles_[twin]) delete handle;
-    handles_[twin].clear();
-    dbs_[twin].reset();
-  }
-}
-
-std::string Twins::Shape(Twin twin, size_t family) const {
-  std::string shape;
-  for (const char* property : {"rocksdb.num-entries-active-mem-table",
-                               "rocksdb.num-entries-imm-mem-tables",
-                               "rocksdb.num-deletes-active-mem-table"}) {
-    std::string value;
-    db(twin)->GetProperty(handle(twin, family), property, &value);
-    shape += value + " ";
-  }
-  ColumnFamilyMetaData metadata;
-  db(twin)->GetColumnFamilyMetaData(handle(twin, family), &metadata);
-  for (const LevelMetaData& level : metadata.levels) {
-    for (const SstFileMetaData& file : level.files) {
-      shape += std::to_string(level.level) + ":" + Hex(file.smallestkey) + "-" +
-               Hex(file.largestkey) + ":" + std::to_string(file.num_entries) +
-               ":" + std::to_string(file.num_deletions) + ":" +
-               std::to_string(file.smallest_seqno) + "-" +
-               std::to_string(file.largest_seqno) + " ";
-    }
-  }
-  return shape;
-}
-
-void ReadPoint::Draw(RandomRun* run, const View& view) {
-  Dice& dice = run->dice;
-  if (view.snapshots && run->twins.num_snapshots() > 0 && dice.OneIn(2)) {
-    snapshots_ = run->twins.snapshot(dice.Below(run->twins.num_snapshots()));
-  }
-  SetLatest(view);
-  if (timestamps_ && dice.OneIn(2)) {
-    timestamp_slice_ = EncodeU64Ts(1 + dice.Below(run->clock), &timestamp_);
-  }
-}
-
-void ReadPoint::DrawStart(RandomRun* run) {
-  start_slice_ = EncodeU64Ts(run->dice.Below(run->clock + 1), &start_);
 }
 
 // ---- The run ----
@@ -297,8 +217,6 @@ class WholeRun : public RandomRun {
 // ---- The test ----
 
 constexpr size_t kLinesToPrint = 40;
-// A run takes a fraction of a second. Busy machines have time.
-constexpr unsigned kSecondsForARun = 600;
 
 // What a run that crashes or hangs leaves behind.
 char reproduction[100];
@@ -309,14 +227,6 @@ void SayHowToReproduce(int signal_number) {
   (void)written;
   signal(signal_number, SIG_DFL);
   raise(signal_number);
-}
-
-void NameRun(uint64_t seed) {
-  snprintf(reproduction, sizeof(reproduction),
-           "\ncrashed or hung: differential_test --seed=%" PRIu64
-           " --runs=1 --trace\n",
-           seed);
-  alarm(kSecondsForARun);
 }
 
 void Report(const WholeRun& run) {
@@ -338,7 +248,12 @@ TEST(DifferentialTest, RandomRuns) {
   const std::string directory = test::PerThreadDBPath("differential");
   RandomRuns(/*runs=*/0, [&](uint64_t seed) {
     std::filesystem::remove_all(directory);
-    NameRun(seed);
+    snprintf(reproduction, sizeof(reproduction),
+             "\ncrashed or hung: differential_test --seed=%" PRIu64
+             " --runs=1 --trace\n",
+             seed);
+    // A run takes a fraction of a second. Busy machines have time.
+    alarm(600);
     WholeRun run(seed, directory, FLAGS_control, FLAGS_live, FLAGS_trace);
     if (!run.Execute()) Report(run);
   });

@@ -116,7 +116,6 @@ inline void CompareWalks(TwinDB* dbs, const Keys& keys, int snapshot = -1,
   CompareWalks(TwinIterator::Of(dbs, snapshot), keys, options, walk);
 }
 
-// Point reads, scans and walks.
 inline void CompareReads(TwinDB* dbs, const Keys& keys, int snapshot = -1,
                          const ReadOptions& options = {},
                          const WalkOptions& walk = {}) {
@@ -173,7 +172,6 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
     return dbs;
   }
 
-  // NewTwins, opened and filled.
   std::unique_ptr<TwinDB> NewTree(
       const Options& options = ManySmallFiles(kLevels),
       const std::string& table = "block_size=512") {

@@ -67,12 +67,12 @@ void CompareSnapshots(TwinDB* dbs, const Keys& keys, Random* rnd) {
   }
 }
 
-class FamiliesTest : public FeatureTest {};
-PROTEAN_FEATURE_TEST(FamiliesTest);
+class FeaturesTest : public FeatureTest {};
+PROTEAN_FEATURE_TEST(FeaturesTest);
 
 // Under each policy. The options of the table alternate, and so do the suffixes
 // of SuRF.
-TEST_P(FamiliesTest, AllFamilies) {
+TEST_P(FeaturesTest, AllFamilies) {
   const char* const tables[] = {
       "block_size=4096",
       "block_size=256;cache_index_and_filter_blocks=true",
@@ -208,11 +208,7 @@ std::vector<Setting> AllSettings() {
        "detect_filter_construct_corruption=true"}};
 }
 
-class TuningTest : public FeatureTest {};
-
-PROTEAN_FEATURE_TEST(TuningTest);
-
-TEST_P(TuningTest, AnswersStayRight) {
+TEST_P(FeaturesTest, AnswersStayRight) {
   size_t number = 0;
   for (const Setting& setting : AllSettings()) {
     // Each setting is for one of the policies.
@@ -254,7 +250,7 @@ TEST_P(TuningTest, AnswersStayRight) {
   }
 }
 
-TEST_P(TuningTest, FifoThatCompacts) {
+TEST_P(FeaturesTest, FifoThatCompacts) {
   Options options;
   options.compaction_style = kCompactionStyleFIFO;
   options.compaction_options_fifo.allow_compaction = true;
@@ -284,7 +280,7 @@ TEST_P(TuningTest, FifoThatCompacts) {
 
 // While all files are open, the table becomes RocksDB's own, and Protean's
 // again. Open files keep the filters that they have.
-TEST_P(TuningTest, ChangedTables) {
+TEST_P(FeaturesTest, ChangedTables) {
   const auto dbs = NewTree();
   DB* const db = dbs->protean();
   const std::string policy = GetParam().filter_policy;
@@ -366,36 +362,35 @@ TEST(ComparatorTest, RangesAreNotFiltered) {
     keys.push_back(RandomCase(key, &rnd));
     queries.push_back(rnd.OneIn(2) ? keys.back() : RandomCase(key, &rnd));
   }
-  for (const auto& [order, table] :
-       {std::pair<const Comparator*, const char*>{ReverseBytewiseComparator(),
-                                                  "filter_policy=surf:4:4"},
-        {&case_insensitive, "filter_policy=surf:4:4"},
-        {ReverseBytewiseComparator(),
-         "filter_policy=surf:0:8;cache_index_and_filter_blocks=true"},
-        {&case_insensitive,
-         "filter_policy=surf:0:8;cache_index_and_filter_blocks=true"}}) {
-    SCOPED_TRACE(order->Name() + std::string(" ") + table);
-    const auto logger = std::make_shared<RecordingLogger>();
-    Options options = ManySmallFiles(/*num_levels=*/3);
-    options.comparator = order;
-    TwinDB dbs(
-        "comparator", options,
-        NewTable("ProteanTable", std::string("block_size=512;") + table));
-    dbs.options(TwinDB::kProtean).info_log = logger;
-    WalkOptions walk;
-    walk.seeks = 500;
-    walk.order = order;
-    dbs.Open();
-    FillTree(&dbs, keys);
-    ASSERT_GE(dbs.NumFiles(), 8u);
-    CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
-    dbs.Compact();
-    CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
-    dbs.Reopen();
-    CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
-    const Keys warnings = logger->Lines({"ProteanTable:"});
-    ASSERT_EQ(1u, warnings.size());
-    ExpectHas(warnings[0], {"range filters", order->Name()});
+  const Comparator* const orders[] = {ReverseBytewiseComparator(),
+                                      &case_insensitive};
+  for (const char* table :
+       {"filter_policy=surf:4:4",
+        "filter_policy=surf:0:8;cache_index_and_filter_blocks=true"}) {
+    for (const Comparator* order : orders) {
+      SCOPED_TRACE(order->Name() + std::string(" ") + table);
+      const auto logger = std::make_shared<RecordingLogger>();
+      Options options = ManySmallFiles(/*num_levels=*/3);
+      options.comparator = order;
+      TwinDB dbs(
+          "comparator", options,
+          NewTable("ProteanTable", std::string("block_size=512;") + table));
+      dbs.options(TwinDB::kProtean).info_log = logger;
+      WalkOptions walk;
+      walk.seeks = 500;
+      walk.order = order;
+      dbs.Open();
+      FillTree(&dbs, keys);
+      ASSERT_GE(dbs.NumFiles(), 8u);
+      CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
+      dbs.Compact();
+      CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
+      dbs.Reopen();
+      CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
+      const Keys warnings = logger->Lines({"ProteanTable:"});
+      ASSERT_EQ(1u, warnings.size());
+      ExpectHas(warnings[0], {"range filters", order->Name()});
+    }
   }
 }
 

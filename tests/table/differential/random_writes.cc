@@ -3,7 +3,6 @@
 #include <optional>
 #include <tuple>
 
-#include "rocksdb/utilities/optimistic_transaction_db.h"
 #include "rocksdb/write_batch.h"
 #include "tests/table/differential/run.h"
 

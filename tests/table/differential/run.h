@@ -11,6 +11,7 @@
 #include <functional>
 
 #include "rocksdb/slice_transform.h"
+#include "rocksdb/utilities/optimistic_transaction_db.h"
 #include "rocksdb/utilities/transaction.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/wide_columns.h"
@@ -255,7 +256,15 @@ class Twins {
     return s.ok() ? Open(kPlain) : s;
   }
   // Snapshots end here.
-  void Close();
+  void Close() {
+    while (!snapshots_.empty()) ReleaseSnapshot(snapshots_.size() - 1);
+    for (Twin twin : kTwins) {
+      if (dbs_[twin] == nullptr) continue;
+      for (ColumnFamilyHandle* handle : handles_[twin]) delete handle;
+      handles_[twin].clear();
+      dbs_[twin].reset();
+    }
+  }
 
   DB* db(Twin twin) const { return dbs_[twin].get(); }
   ColumnFamilyHandle* handle(Twin twin, size_t family) const {
@@ -291,8 +300,60 @@ class Twins {
   }
 
  private:
-  Status Open(Twin twin);
-  std::string Shape(Twin twin, size_t family) const;
+  Status Open(Twin twin) {
+    db_options_[twin] = plan_->db_options;
+    db_options_[twin].env = envs_[twin].get();
+    families_[twin].clear();
+    for (const FamilyPlan& family : plan_->families) {
+      ColumnFamilyOptions options = family.options;
+      ConfigOptions config;
+      config.env = envs_[twin].get();
+      const Status s = TableFactory::CreateFromString(
+          config, family.tables[twin], &options.table_factory);
+      if (!s.ok()) return s;
+      families_[twin].emplace_back(family.name, options);
+    }
+    handles_[twin].clear();
+    std::unique_ptr<DB>* const db = &dbs_[twin];
+    const DBOptions& options = db_options_[twin];
+    if (plan_->Pessimistic()) {
+      return OpenAs<TransactionDB>(db, options, plan_->transaction_options,
+                                   paths_[twin], families_[twin],
+                                   &handles_[twin]);
+    }
+    if (plan_->Transactional()) {
+      OptimisticTransactionDBOptions optimistic;
+      optimistic.occ_lock_buckets = 16;  // not a million mutexes for each run
+      return OpenAs<OptimisticTransactionDB>(db, options, optimistic,
+                                             paths_[twin], families_[twin],
+                                             &handles_[twin]);
+    }
+    return OpenDB(db, options, paths_[twin], families_[twin], &handles_[twin]);
+  }
+
+  std::string Shape(Twin twin, size_t family) const {
+    std::string shape;
+    for (const char* property : {"rocksdb.num-entries-active-mem-table",
+                                 "rocksdb.num-entries-imm-mem-tables",
+                                 "rocksdb.num-deletes-active-mem-table"}) {
+      std::string value;
+      db(twin)->GetProperty(handle(twin, family), property, &value);
+      shape += value + " ";
+    }
+    ColumnFamilyMetaData metadata;
+    db(twin)->GetColumnFamilyMetaData(handle(twin, family), &metadata);
+    for (const LevelMetaData& level : metadata.levels) {
+      for (const SstFileMetaData& file : level.files) {
+        shape += std::to_string(level.level) + ":" + Hex(file.smallestkey) +
+                 "-" + Hex(file.largestkey) + ":" +
+                 std::to_string(file.num_entries) + ":" +
+                 std::to_string(file.num_deletions) + ":" +
+                 std::to_string(file.smallest_seqno) + "-" +
+                 std::to_string(file.largest_seqno) + " ";
+      }
+    }
+    return shape;
+  }
 
   const RunPlan* const plan_;
   Pair<std::unique_ptr<Env>> envs_;
@@ -333,42 +394,6 @@ struct View {
     }
     return std::unique_ptr<Iterator>(it);
   }
-};
-
-// The time of a read: a snapshot, a timestamp, or now. It stays in place while
-// options that refer to it are in use.
-class ReadPoint {
- public:
-  void Draw(RandomRun* run, const View& view);
-  void Set(Twin twin, ReadOptions* options) const {
-    options->snapshot = snapshots_[twin];
-    if (timestamps_) options->timestamp = &timestamp_slice_;
-    if (!start_.empty()) options->iter_start_ts = &start_slice_;
-  }
-  // Now, which must be said where there are timestamps.
-  void SetLatest(const View& view) {
-    timestamps_ = view.family->timestamps;
-    timestamp_slice_ = MaxU64Ts();
-  }
-  // For iterators only: all versions since some time.
-  void DrawStart(RandomRun* run);
-
-  bool has_start() const { return !start_.empty(); }
-  const Snapshot* snapshot(Twin twin) const { return snapshots_[twin]; }
-  std::string ToString() const {
-    std::string result = Describe(snapshots_[kPlain]);
-    if (timestamps_) result += " ts " + timestamp_slice_.ToString(true);
-    if (has_start()) result += " from ts " + start_slice_.ToString(true);
-    return result;
-  }
-
- private:
-  Pair<const Snapshot*> snapshots_ = {};
-  bool timestamps_ = false;
-  std::string timestamp_;
-  std::string start_;
-  Slice timestamp_slice_;
-  Slice start_slice_;
 };
 
 // ---- The run ----
@@ -447,6 +472,53 @@ struct RandomRun {
   std::vector<OpenTransaction> transactions;
   // Iterators that stay open while other things happen.
   std::deque<std::unique_ptr<Walk>> walks;
+};
+
+// The time of a read: a snapshot, a timestamp, or now. It stays in place while
+// options that refer to it are in use.
+class ReadPoint {
+ public:
+  void Draw(RandomRun* run, const View& view) {
+    Dice& dice = run->dice;
+    if (view.snapshots && run->twins.num_snapshots() > 0 && dice.OneIn(2)) {
+      snapshots_ = run->twins.snapshot(dice.Below(run->twins.num_snapshots()));
+    }
+    SetLatest(view);
+    if (timestamps_ && dice.OneIn(2)) {
+      timestamp_slice_ = EncodeU64Ts(1 + dice.Below(run->clock), &timestamp_);
+    }
+  }
+  void Set(Twin twin, ReadOptions* options) const {
+    options->snapshot = snapshots_[twin];
+    if (timestamps_) options->timestamp = &timestamp_slice_;
+    if (!start_.empty()) options->iter_start_ts = &start_slice_;
+  }
+  // Now, which must be said where there are timestamps.
+  void SetLatest(const View& view) {
+    timestamps_ = view.family->timestamps;
+    timestamp_slice_ = MaxU64Ts();
+  }
+  // For iterators only: all versions since some time.
+  void DrawStart(RandomRun* run) {
+    start_slice_ = EncodeU64Ts(run->dice.Below(run->clock + 1), &start_);
+  }
+
+  bool has_start() const { return !start_.empty(); }
+  const Snapshot* snapshot(Twin twin) const { return snapshots_[twin]; }
+  std::string ToString() const {
+    std::string result = Describe(snapshots_[kPlain]);
+    if (timestamps_) result += " ts " + timestamp_slice_.ToString(true);
+    if (has_start()) result += " from ts " + start_slice_.ToString(true);
+    return result;
+  }
+
+ private:
+  Pair<const Snapshot*> snapshots_ = {};
+  bool timestamps_ = false;
+  std::string timestamp_;
+  std::string start_;
+  Slice timestamp_slice_;
+  Slice start_slice_;
 };
 
 // ---- Writes of all kinds, in all ways (random_writes.cc) ----
