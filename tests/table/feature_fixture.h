@@ -59,7 +59,6 @@ inline void FillTree(
 
 // ---- Reading ----
 
-// The movements that a walk may make.
 struct WalkOptions {
   int seeks = 120;
   bool lower = false;

@@ -151,7 +151,6 @@ class FilterBudgetDBTest : public GrowingTreeTest {
            "filter_budget_bytes=" +
            std::to_string(static_cast<uint64_t>(bytes)) + "}";
   }
-  // The lines of the log about budgets.
   Keys BudgetLines() const {
     return log_->Lines({"Protean: filter_budget_bytes="});
   }

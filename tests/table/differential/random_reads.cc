@@ -5,6 +5,7 @@
 #include "db/dbformat.h"
 #include "rocksdb/sst_file_reader.h"
 #include "rocksdb/utilities/debug.h"
+#include "table/rocksdb_internals/versions.h"
 #include "tests/table/differential/run.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include "rocksdb/table_properties.h"
+#include "table/rocksdb_internals/versions.h"
 #include "tests/table/differential/run.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

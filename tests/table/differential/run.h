@@ -15,6 +15,7 @@
 #include "rocksdb/utilities/transaction.h"
 #include "rocksdb/utilities/transaction_db.h"
 #include "rocksdb/wide_columns.h"
+#include "table/rocksdb_internals/versions.h"
 #include "tests/dice.h"
 #include "tests/protean_db.h"
 
