@@ -172,9 +172,8 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
   }
 
   std::unique_ptr<TwinDB> NewTree(
-      const Options& options = ManySmallFiles(kLevels),
-      const std::string& table = "block_size=512") {
-    std::unique_ptr<TwinDB> dbs = NewTwins(options, table);
+      const Options& options = ManySmallFiles(kLevels)) {
+    std::unique_ptr<TwinDB> dbs = NewTwins(options);
     dbs->Open();
     Fill(dbs.get());
     return dbs;
@@ -195,7 +194,6 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
   uint64_t Ticks(Tickers ticker) const {
     return statistics_->getTickerCount(ticker);
   }
-  uint64_t FilteredGets() const { return Ticks(BLOOM_FILTER_USEFUL); }
   uint64_t FilteredSeeks() const {
     return Ticks(LAST_LEVEL_SEEK_FILTERED) +
            Ticks(NON_LAST_LEVEL_SEEK_FILTERED);
@@ -203,9 +201,9 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
 
   // Otherwise the test would prove nothing.
   void ExpectFilteredGets(const std::function<void()>& read) const {
-    const uint64_t before = FilteredGets();
+    const uint64_t before = Ticks(BLOOM_FILTER_USEFUL);
     read();
-    EXPECT_GT(FilteredGets(), before);
+    EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), before);
   }
   void ExpectFilteredSeeks(const std::function<void()>& read) const {
     const uint64_t before = FilteredSeeks();

@@ -363,17 +363,15 @@ namespace {
 // Keys that share more bytes than a filter block stores of its last key, and
 // then differ in any of the bytes after.
 Keys LongKeys(Dice* dice, size_t size) {
-  Keys keys;
   const size_t shared = dice->Of({60, 64, 65, 100, 300});
-  for (size_t i = 0; i < size; i++) {
+  return MakeKeys(size, [&](size_t) {
     std::string key(shared, 'p');
     if (dice->OneIn(8)) key[dice->Below(shared)] = 'q';
     key += BigEndian(dice->Below(size * 2))
                .substr(8 - static_cast<size_t>(dice->Of({2, 4, 8})));
     if (dice->OneIn(10)) key += std::string(dice->Below(200), '\xff');
-    keys.push_back(std::move(key));
-  }
-  return keys;
+    return key;
+  });
 }
 
 Keys FewBytes(Dice* dice, size_t size) {
@@ -388,12 +386,10 @@ Keys FewBytes(Dice* dice, size_t size) {
 
 // A few prefixes with many keys each, and many with few.
 Keys Prefixed(Dice* dice, size_t size) {
-  Keys keys;
-  for (size_t i = 0; i < size; i++) {
-    keys.push_back(BigEndian(dice->Below(dice->OneIn(2) ? 3 : 200)).substr(4) +
-                   BigEndian(dice->Below(64)).substr(dice->Below(8)));
-  }
-  return keys;
+  return MakeKeys(size, [&](size_t) {
+    return BigEndian(dice->Below(dice->OneIn(2) ? 3 : 200)).substr(4) +
+           BigEndian(dice->Below(64)).substr(dice->Below(8));
+  });
 }
 
 }  // namespace
