@@ -60,11 +60,6 @@ void UseSmallFiles(ColumnFamilyOptions* options) {
   options->compression = kNoCompression;
 }
 
-// Iterators share no count of a handle, which would synchronize their threads.
-std::shared_ptr<ColumnFamilyHandle> Unowned(ColumnFamilyHandle* family) {
-  return {family, [](ColumnFamilyHandle*) {}};
-}
-
 // What outlives a round.
 struct Persistent {
   std::string path;  // a folder for DBs and files
@@ -385,8 +380,11 @@ class Round {
     };
     look();
     const auto new_iterator = [&] {
+      // Iterators share no count of a handle, which would synchronize their
+      // threads.
+      std::shared_ptr<ColumnFamilyHandle> unowned(family_, [](auto*) {});
       return std::make_unique<CheckedIterator>(
-          db_.get(), Unowned(family_), snapshot, versions,
+          db_.get(), std::move(unowned), snapshot, versions,
           CheckedIterator::RandomBounds(dice), dice);
     };
     std::unique_ptr<CheckedIterator> iterator = new_iterator();

@@ -141,7 +141,15 @@ class ExchangedDBTest : public testing::Test {
       answers += Answers(kFamilies[i], handles_[i]);
     }
     Close();
-    ASSERT_NO_FATAL_FAILURE(WriteCascade(&answers));
+    std::unique_ptr<CascadeFilter> filter;
+    ASSERT_OK(OpenCascade(&filter));
+    for (uint64_t i = 0; i < kMembers; i++) {
+      ASSERT_OK(filter->Insert(MemberOf(i)));
+    }
+    ASSERT_OK(filter->Flush());
+    ASSERT_OK(filter->WaitForMerges());
+    answers += CascadeAnswers(filter.get());
+    ASSERT_OK(filter->Close());
     ASSERT_OK(WriteStringToFile(env_, answers, answers_file()));
   }
 
@@ -177,18 +185,6 @@ class ExchangedDBTest : public testing::Test {
     options.memory = 64 << 10;
     options.fingerprint_bits = 24;
     return CascadeFilter::Open(options, folder_ + "/cascade", filter);
-  }
-
-  void WriteCascade(std::string* answers) {
-    std::unique_ptr<CascadeFilter> filter;
-    ASSERT_OK(OpenCascade(&filter));
-    for (uint64_t i = 0; i < kMembers; i++) {
-      ASSERT_OK(filter->Insert(MemberOf(i)));
-    }
-    ASSERT_OK(filter->Flush());
-    ASSERT_OK(filter->WaitForMerges());
-    *answers += CascadeAnswers(filter.get());
-    ASSERT_OK(filter->Close());
   }
 
   // ---- Reading ----
