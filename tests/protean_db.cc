@@ -176,6 +176,15 @@ std::string PathOf(const LiveFileMetaData& file) {
   return file.directory + "/" + file.relative_filename;
 }
 
+bool HasDirectReads() {
+  const std::string probe = test::PerThreadDBPath("direct_reads");
+  EXPECT_OK(WriteStringToFile(Env::Default(), std::string(4096, 'x'), probe));
+  EnvOptions direct;
+  direct.use_direct_reads = true;
+  std::unique_ptr<RandomAccessFile> file;
+  return Env::Default()->NewRandomAccessFile(probe, &file, direct).ok();
+}
+
 std::string ContentsOf(const std::string& path) {
   std::string contents;
   EXPECT_OK(ReadFileToString(Env::Default(), path, &contents));

@@ -169,6 +169,9 @@ TablePropertiesCollection PropertiesOf(DB* db,
 // has less than 1 GB free. For tests that make many databases.
 void PutOwnFolderInMemory();
 
+// Whether files of the test's folder can be read without the page cache.
+bool HasDirectReads();
+
 std::string PathOf(const LiveFileMetaData& file);
 // What a file contains, which must be there.
 std::string ContentsOf(const std::string& path);

@@ -40,8 +40,7 @@ time="" seed=""
 # Prints the tests to run under sanitizer $1, one a line. No line means all of them.
 tests_of() {
   [ "$1" = tsan ] || return 0
-  { grep -rlE '#include <thread>' --include='*_test.cc' "$project/tests"; echo concurrency_test.cc; } |
-    sed 's,.*/,,; s/\.cc$//' | sort
+  grep -rlE '#include <thread>' --include='*_test.cc' "$project/tests" | sed 's,.*/,,; s/\.cc$//' | sort
 }
 
 # Prints the arguments of cmake for sanitizer $1, one a line.

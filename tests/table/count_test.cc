@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  ApproximateCount against a walk over the keys. (Counts that fail:
-//  read_faults_test.)
+//  ApproximateCount against the keys. (Counts that fail: read_faults_test.)
 
 #include <thread>
 
@@ -57,24 +56,6 @@ class CountTest : public OwnDBTest {
   }
   CountResult Count(const std::string& lo, const std::string& hi) {
     return Count(Between(lo, hi));
-  }
-  uint64_t Walk(const RangePtr& range) {
-    ReadOptions read_options;
-    read_options.iterate_upper_bound = range.limit;
-    std::unique_ptr<Iterator> it(db_->NewIterator(read_options));
-    uint64_t count = 0;
-    (range.start == nullptr) ? it->SeekToFirst() : it->Seek(*range.start);
-    for (; it->Valid(); it->Next()) count++;
-    EXPECT_OK(it->status());
-    return count;
-  }
-  // Counts what is above the bound, and what is below it.
-  void ExpectWalked(const std::string& bound) {
-    const Slice slice = bound;
-    for (const RangePtr& range :
-         {RangePtr(&slice, nullptr), RangePtr(nullptr, &slice)}) {
-      EXPECT_EQ(Walk(range), Count(range).count);
-    }
   }
 };
 
@@ -167,7 +148,12 @@ TEST_F(CountTest, OpenEndsReadNothing) {
     if (all.files_scanned == 0) {
       EXPECT_EQ(0u, blocks);
     }
-    ExpectWalked("\x80" + tail);
+    std::sort(keys.begin(), keys.end());
+    const std::string middle = "\x80" + tail;
+    const Slice bound = middle;
+    const uint64_t below = KeysIn(keys, "", middle, /*hi_inclusive=*/false);
+    EXPECT_EQ(below, Count({nullptr, &bound}).count);
+    EXPECT_EQ(keys.size() - below, Count({&bound, nullptr}).count);
   }
 }
 
@@ -198,7 +184,6 @@ TEST_F(CountTest, ReadTiersAndDeadlines) {
     read_options.deadline = {};
     ASSERT_OK(count_by(kReadAllTier, fill_cache));
     EXPECT_EQ(8500u, result.count);
-    EXPECT_GT(result.files_scanned, 0u);
     EXPECT_GT(result.files_scanned, 0u);
     EXPECT_LE(result.files_scanned, 8u);
   }

@@ -134,14 +134,22 @@ class ExchangedDBTest : public testing::Test {
                             : ""));
       families.emplace_back(family.name, own);
     }
-    ASSERT_OK(Open(options, families));
+    ASSERT_OK(OpenDB(&db_, options, folder_ + "/db", families, &handles_));
     std::string answers;
     for (size_t i = 0; i < std::size(kFamilies); i++) {
       ASSERT_NO_FATAL_FAILURE(Fill(kFamilies[i], handles_[i]));
       answers += Answers(kFamilies[i], handles_[i]);
     }
     Close();
-    ASSERT_NO_FATAL_FAILURE(WriteCascade(&answers));
+    std::unique_ptr<CascadeFilter> filter;
+    ASSERT_OK(OpenCascade(&filter));
+    for (uint64_t i = 0; i < kMembers; i++) {
+      ASSERT_OK(filter->Insert(MemberOf(i)));
+    }
+    ASSERT_OK(filter->Flush());
+    ASSERT_OK(filter->WaitForMerges());
+    answers += CascadeAnswers(filter.get());
+    ASSERT_OK(filter->Close());
     ASSERT_OK(WriteStringToFile(env_, answers, answers_file()));
   }
 
@@ -179,18 +187,6 @@ class ExchangedDBTest : public testing::Test {
     return CascadeFilter::Open(options, folder_ + "/cascade", filter);
   }
 
-  void WriteCascade(std::string* answers) {
-    std::unique_ptr<CascadeFilter> filter;
-    ASSERT_OK(OpenCascade(&filter));
-    for (uint64_t i = 0; i < kMembers; i++) {
-      ASSERT_OK(filter->Insert(MemberOf(i)));
-    }
-    ASSERT_OK(filter->Flush());
-    ASSERT_OK(filter->WaitForMerges());
-    *answers += CascadeAnswers(filter.get());
-    ASSERT_OK(filter->Close());
-  }
-
   // ---- Reading ----
 
   void Read() {
@@ -202,7 +198,7 @@ class ExchangedDBTest : public testing::Test {
                                 &families));
     ASSERT_EQ(std::size(kFamilies), families.size());
     options.statistics = statistics_;
-    ASSERT_OK(Open(options, families));
+    ASSERT_OK(OpenDB(&db_, options, folder_ + "/db", families, &handles_));
     std::string answers;
     for (size_t i = 0; i < std::size(kFamilies); i++) {
       SCOPED_TRACE(kFamilies[i].name);
@@ -289,12 +285,6 @@ class ExchangedDBTest : public testing::Test {
         1000u);
   }
 
-  // ---- The DB ----
-
-  Status Open(const DBOptions& options,
-              const std::vector<ColumnFamilyDescriptor>& families) {
-    return OpenDB(&db_, options, folder_ + "/db", families, &handles_);
-  }
   void Close() {
     for (ColumnFamilyHandle* handle : handles_) {
       EXPECT_OK(db_->DestroyColumnFamilyHandle(handle));

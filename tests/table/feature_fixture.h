@@ -59,7 +59,6 @@ inline void FillTree(
 
 // ---- Reading ----
 
-// The movements that a walk may make.
 struct WalkOptions {
   int seeks = 120;
   bool lower = false;
@@ -116,7 +115,6 @@ inline void CompareWalks(TwinDB* dbs, const Keys& keys, int snapshot = -1,
   CompareWalks(TwinIterator::Of(dbs, snapshot), keys, options, walk);
 }
 
-// Point reads, scans and walks.
 inline void CompareReads(TwinDB* dbs, const Keys& keys, int snapshot = -1,
                          const ReadOptions& options = {},
                          const WalkOptions& walk = {}) {
@@ -148,11 +146,6 @@ constexpr FeaturePolicy kFeaturePolicies[] = {
     {"Proteus", "{id=protean.Proteus;bits_per_key=12;sample_every=1}"},
     {"PrefixBloom", "{id=protean.PrefixBloom;bits_per_key=10;sample_every=1}"}};
 
-inline std::string FeaturePolicyName(
-    const ::testing::TestParamInfo<FeaturePolicy>& info) {
-  return info.param.name;
-}
-
 inline void PrintTo(const FeaturePolicy& policy, std::ostream* out) {
   *out << policy.name;
 }
@@ -165,29 +158,22 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
   // ProteanTable with the policy, and the plain table without a filter, with
   // otherwise equal options. The cache is so small that reads are worth saving:
   // otherwise slow filters would not be asked where the next key is.
-  static std::shared_ptr<TableFactory> ProteanTable(
-      const std::string& table = "block_size=512") {
-    return NewTable("ProteanTable", std::string("filter_policy=") +
-                                        GetParam().filter_policy +
-                                        ";block_cache=8K;" + table);
-  }
   std::unique_ptr<TwinDB> NewTwins(
       const Options& options = ManySmallFiles(kLevels),
       const std::string& table = "block_size=512") {
-    const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    std::string name = std::string(test->test_suite_name()) + test->name();
-    std::replace(name.begin(), name.end(), '/', '_');
-    auto dbs = std::make_unique<TwinDB>(name, options, ProteanTable(table),
-                                        NewTable("BlockBasedTable", table));
+    const std::string policy = GetParam().filter_policy;
+    auto dbs = std::make_unique<TwinDB>(
+        "features", options,
+        NewTable("ProteanTable",
+                 "filter_policy=" + policy + ";block_cache=8K;" + table),
+        NewTable("BlockBasedTable", table));
     dbs->options(TwinDB::kProtean).statistics = statistics_;
     return dbs;
   }
 
-  // NewTwins, opened and filled.
   std::unique_ptr<TwinDB> NewTree(
-      const Options& options = ManySmallFiles(kLevels),
-      const std::string& table = "block_size=512") {
-    std::unique_ptr<TwinDB> dbs = NewTwins(options, table);
+      const Options& options = ManySmallFiles(kLevels)) {
+    std::unique_ptr<TwinDB> dbs = NewTwins(options);
     dbs->Open();
     Fill(dbs.get());
     return dbs;
@@ -195,34 +181,19 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
 
   // A snapshot is taken in each round. After the first round, queries teach the
   // policies, which then design the filters of later files.
-  void Fill(TwinDB* dbs, const ReadOptions& options = {}) {
+  void Fill(TwinDB* dbs) {
     FillTree(dbs, keys_, [&](int round) {
       dbs->TakeSnapshot();
       if (round != 0) return;
       dbs->Flush();
       CompareGets(dbs, queries_);
-      CompareWalks(dbs, queries_, /*snapshot=*/-1, options);
+      CompareWalks(dbs, queries_);
     });
-  }
-
-  // Opens and fills twins, and reads them as they have been written, without
-  // memtables, and compacted.
-  void CompareTuned(TwinDB* dbs, const ReadOptions& options = {}) {
-    dbs->Open();
-    Fill(dbs, options);
-    WalkOptions walk;
-    walk.seeks = 60;
-    ExpectFiltered([&] { CompareReads(dbs, queries_, 1, options, walk); });
-    dbs->Reopen();
-    ExpectFiltered([&] { CompareReads(dbs, queries_, -1, options, walk); });
-    dbs->Compact();
-    CompareWalks(dbs, queries_, -1, options, walk);
   }
 
   uint64_t Ticks(Tickers ticker) const {
     return statistics_->getTickerCount(ticker);
   }
-  uint64_t FilteredGets() const { return Ticks(BLOOM_FILTER_USEFUL); }
   uint64_t FilteredSeeks() const {
     return Ticks(LAST_LEVEL_SEEK_FILTERED) +
            Ticks(NON_LAST_LEVEL_SEEK_FILTERED);
@@ -230,9 +201,9 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
 
   // Otherwise the test would prove nothing.
   void ExpectFilteredGets(const std::function<void()>& read) const {
-    const uint64_t before = FilteredGets();
+    const uint64_t before = Ticks(BLOOM_FILTER_USEFUL);
     read();
-    EXPECT_GT(FilteredGets(), before);
+    EXPECT_GT(Ticks(BLOOM_FILTER_USEFUL), before);
   }
   void ExpectFilteredSeeks(const std::function<void()>& read) const {
     const uint64_t before = FilteredSeeks();
@@ -251,6 +222,6 @@ class FeatureTest : public ::testing::TestWithParam<FeaturePolicy> {
 #define PROTEAN_FEATURE_TEST(suite)                               \
   INSTANTIATE_TEST_SUITE_P(Policies, suite,                       \
                            ::testing::ValuesIn(kFeaturePolicies), \
-                           FeaturePolicyName)
+                           ::testing::PrintToStringParamName())
 
 }  // namespace ROCKSDB_NAMESPACE::protean

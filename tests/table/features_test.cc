@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A RocksDB with ProteanTable answers everything as a plain RocksDB does:
-//  whatever options of the DB and of the table are set, with other comparators,
-//  and through RocksDB's other interfaces. (All families of keys:
-//  families_test. Kinds of tables, and other uses of prefix extractors:
-//  differential_test.)
+//  A RocksDB with ProteanTable answers everything as a plain RocksDB does: for
+//  all families of keys, with range deletions and snapshots, whatever options
+//  of the DB and of the table are set, with other comparators, and through
+//  RocksDB's other interfaces. (Kinds of tables, and other uses of prefix
+//  extractors: differential_test.)
 
 #include <cctype>
 
@@ -22,6 +22,94 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr uint32_t kSeed = 77;
+
+// ---- Families of keys ----
+
+// A key, or a string close to one.
+std::string PickAround(const Keys& keys, Random* rnd) {
+  return Pick(Around(Pick(keys, rnd)), rnd);
+}
+
+// Range tombstones, mostly of short ranges, so that something is left.
+void DeleteRanges(TwinDB* dbs, const Keys& keys, Random* rnd) {
+  for (int ranges = 0; ranges < 3; ranges++) {
+    const std::string begin = PickAround(keys, rnd);
+    std::string end = PickAround(keys, rnd);
+    const auto from = std::lower_bound(keys.begin(), keys.end(), begin);
+    if (ranges > 0 && keys.end() - from > 20) end = from[1 + rnd->Uniform(19)];
+    if (begin < end) dbs->DeleteRange(begin, end);
+  }
+}
+
+// Every way of reading, of the present state and of every snapshot.
+void CompareSnapshots(TwinDB* dbs, const Keys& keys, Random* rnd) {
+  WalkOptions walk;
+  walk.seeks = keys.size() < 10 ? 100 : 150;
+  WalkOptions narrow;
+  narrow.seeks = walk.seeks / 5;
+  for (int snapshot = -1; snapshot < dbs->num_snapshots(); snapshot++) {
+    SCOPED_TRACE("snapshot " + std::to_string(snapshot));
+    Keys asked = keys;
+    for (int i = 0; i < 500; i++) asked.push_back(PickAround(keys, rnd));
+    RandomShuffle(asked.begin(), asked.end(), kSeed);
+    CompareGets(dbs, asked, snapshot);
+    CompareMultiGets(dbs, asked, snapshot);
+    CompareScans(dbs, snapshot);
+    CompareWalks(dbs, asked, snapshot, {}, walk);
+    // Among a few neighbors, so that ranges hold few keys or none.
+    for (int i = 0; i < 10; i++) {
+      const size_t from = rnd->Uniform(static_cast<int>(keys.size()));
+      const size_t to = std::min(keys.size(), from + 10);
+      const Keys few(keys.begin() + from, keys.begin() + to);
+      CompareWalks(dbs, few, snapshot, {}, narrow);
+    }
+    if (testing::Test::HasFailure()) return;
+  }
+}
+
+class FeaturesTest : public FeatureTest {};
+PROTEAN_FEATURE_TEST(FeaturesTest);
+
+// Under each policy. The options of the table alternate, and so do the suffixes
+// of SuRF.
+TEST_P(FeaturesTest, AllFamilies) {
+  const char* const tables[] = {
+      "block_size=4096",
+      "block_size=256;cache_index_and_filter_blocks=true",
+      "block_size=512;cache_index_and_filter_blocks=true;"
+      "pin_l0_filter_and_index_blocks_in_cache=true",
+      "block_size=512;index_type=kBinarySearchWithFirstKey",
+      "block_size=128;index_type=kBinarySearchWithFirstKey;block_cache=64K;"
+      "cache_index_and_filter_blocks=true",
+      "block_size=300;no_block_cache=true;index_type=kBinarySearch"};
+  const char* const surfs[] = {"surf:0:4", "surf:0:0", "surf:4:0", "surf:4:4",
+                               "surf:0:16"};
+  size_t turn = strlen(GetParam().name);
+  for (const KeyFamily& family : KeyFamilies(1000, kSeed)) {
+    const std::string table = tables[turn % std::size(tables)];
+    const std::string policy = std::string(GetParam().name) == "Surf"
+                                   ? surfs[turn % std::size(surfs)]
+                                   : GetParam().filter_policy;
+    turn++;
+    SCOPED_TRACE(family.name + ", " + policy + ", " + table);
+    TwinDB dbs("engine", UnthrottledFiles(),
+               NewTable("ProteanTable",
+                        "filter_policy=" + policy + ";block_cache=8K;" + table),
+               NewTable("BlockBasedTable", table));
+    Random rnd(kSeed);
+    dbs.Open();
+    FillTree(&dbs, family.keys, [&](int round) {
+      if (round > 0) DeleteRanges(&dbs, family.keys, &rnd);
+      if (round < 2) dbs.TakeSnapshot();
+    });
+    CompareSnapshots(&dbs, family.keys, &rnd);
+    dbs.Reopen();  // the snapshots end here
+    CompareSnapshots(&dbs, family.keys, &rnd);
+    dbs.Compact();
+    CompareSnapshots(&dbs, family.keys, &rnd);
+    if (HasFailure()) return;
+  }
+}
 
 // Orders letters without regard to case.
 class CaseInsensitiveComparator : public Comparator {
@@ -120,18 +208,18 @@ std::vector<Setting> AllSettings() {
        "detect_filter_construct_corruption=true"}};
 }
 
-bool HasDirectReads() {
-  const std::string probe = test::PerThreadDBPath("direct_reads");
-  EXPECT_OK(WriteStringToFile(Env::Default(), std::string(4096, 'x'), probe));
-  EnvOptions direct;
-  direct.use_direct_reads = true;
-  std::unique_ptr<RandomAccessFile> file;
-  return Env::Default()->NewRandomAccessFile(probe, &file, direct).ok();
-}
-
-class TuningTest : public FeatureTest {
- protected:
-  void CompareSetting(const Setting& setting) {
+TEST_P(FeaturesTest, AnswersStayRight) {
+  size_t number = 0;
+  for (const Setting& setting : AllSettings()) {
+    // Each setting is for one of the policies.
+    const size_t turn = number++ % std::size(kFeaturePolicies);
+    if (GetParam().name != std::string(kFeaturePolicies[turn].name)) continue;
+    SCOPED_TRACE(setting.name);
+    if (setting.name == std::string("direct reads") && !HasDirectReads()) {
+      printf("No direct I/O here: it is not tested.\n");
+      continue;
+    }
+    ASSERT_OK(statistics_->Reset());
     Options options;
     ASSERT_OK(GetOptionsFromString(ManySmallFiles(kLevels), setting.options,
                                    &options));
@@ -145,25 +233,16 @@ class TuningTest : public FeatureTest {
       setting.more(&own,
                    own.table_factory->GetOptions<BlockBasedTableOptions>());
     }
-    CompareTuned(dbs.get());
-  }
-};
-
-PROTEAN_FEATURE_TEST(TuningTest);
-
-TEST_P(TuningTest, AnswersStayRight) {
-  size_t number = 0;
-  for (const Setting& setting : AllSettings()) {
-    // Each setting is for one of the policies.
-    const size_t turn = number++ % std::size(kFeaturePolicies);
-    if (GetParam().name != std::string(kFeaturePolicies[turn].name)) continue;
-    SCOPED_TRACE(setting.name);
-    if (setting.name == std::string("direct reads") && !HasDirectReads()) {
-      printf("No direct I/O here: it is not tested.\n");
-      continue;
-    }
-    ASSERT_OK(statistics_->Reset());
-    CompareSetting(setting);
+    // Read as they have been written, without memtables, and compacted.
+    dbs->Open();
+    Fill(dbs.get());
+    WalkOptions walk;
+    walk.seeks = 60;
+    ExpectFiltered([&] { CompareReads(dbs.get(), queries_, 1, {}, walk); });
+    dbs->Reopen();
+    ExpectFiltered([&] { CompareReads(dbs.get(), queries_, -1, {}, walk); });
+    dbs->Compact();
+    CompareWalks(dbs.get(), queries_, -1, {}, walk);
     if (HasFailure()) return;
     for (const Tickers ticker : setting.counted) {
       EXPECT_GT(Ticks(ticker), 0u) << "ticker " << ticker;
@@ -171,7 +250,7 @@ TEST_P(TuningTest, AnswersStayRight) {
   }
 }
 
-TEST_P(TuningTest, FifoThatCompacts) {
+TEST_P(FeaturesTest, FifoThatCompacts) {
   Options options;
   options.compaction_style = kCompactionStyleFIFO;
   options.compaction_options_fifo.allow_compaction = true;
@@ -201,7 +280,7 @@ TEST_P(TuningTest, FifoThatCompacts) {
 
 // While all files are open, the table becomes RocksDB's own, and Protean's
 // again. Open files keep the filters that they have.
-TEST_P(TuningTest, ChangedTables) {
+TEST_P(FeaturesTest, ChangedTables) {
   const auto dbs = NewTree();
   DB* const db = dbs->protean();
   const std::string policy = GetParam().filter_policy;
@@ -234,7 +313,7 @@ TEST(PrefixTest, ModesOfACappedExtractor) {
     const std::string start = BigEndian(rnd.Uniform(200) * 3).substr(4);
     keys.push_back(start + RandomString(&rnd, "abc", 8));
     targets.push_back(BigEndian(rnd.Uniform(600)).substr(4) + "b");
-    const std::string near_key = Pick(Around(Pick(keys, &rnd)), &rnd);
+    const std::string near_key = PickAround(keys, &rnd);
     if (near_key.size() >= kPrefix) targets.push_back(near_key);
   }
   SortUnique(&keys);
@@ -283,36 +362,35 @@ TEST(ComparatorTest, RangesAreNotFiltered) {
     keys.push_back(RandomCase(key, &rnd));
     queries.push_back(rnd.OneIn(2) ? keys.back() : RandomCase(key, &rnd));
   }
-  for (const auto& [order, table] :
-       {std::pair<const Comparator*, const char*>{ReverseBytewiseComparator(),
-                                                  "filter_policy=surf:4:4"},
-        {&case_insensitive, "filter_policy=surf:4:4"},
-        {ReverseBytewiseComparator(),
-         "filter_policy=surf:0:8;cache_index_and_filter_blocks=true"},
-        {&case_insensitive,
-         "filter_policy=surf:0:8;cache_index_and_filter_blocks=true"}}) {
-    SCOPED_TRACE(order->Name() + std::string(" ") + table);
-    const auto logger = std::make_shared<RecordingLogger>();
-    Options options = ManySmallFiles(/*num_levels=*/3);
-    options.comparator = order;
-    TwinDB dbs(
-        "comparator", options,
-        NewTable("ProteanTable", std::string("block_size=512;") + table));
-    dbs.options(TwinDB::kProtean).info_log = logger;
-    WalkOptions walk;
-    walk.seeks = 500;
-    walk.order = order;
-    dbs.Open();
-    FillTree(&dbs, keys);
-    ASSERT_GE(dbs.NumFiles(), 8u);
-    CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
-    dbs.Compact();
-    CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
-    dbs.Reopen();
-    CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
-    const Keys warnings = logger->Lines({"ProteanTable:"});
-    ASSERT_EQ(1u, warnings.size());
-    ExpectHas(warnings[0], {"range filters", order->Name()});
+  const Comparator* const orders[] = {ReverseBytewiseComparator(),
+                                      &case_insensitive};
+  for (const char* table :
+       {"filter_policy=surf:4:4",
+        "filter_policy=surf:0:8;cache_index_and_filter_blocks=true"}) {
+    for (const Comparator* order : orders) {
+      SCOPED_TRACE(order->Name() + std::string(" ") + table);
+      const auto logger = std::make_shared<RecordingLogger>();
+      Options options = ManySmallFiles(/*num_levels=*/3);
+      options.comparator = order;
+      TwinDB dbs(
+          "comparator", options,
+          NewTable("ProteanTable", std::string("block_size=512;") + table));
+      dbs.options(TwinDB::kProtean).info_log = logger;
+      WalkOptions walk;
+      walk.seeks = 500;
+      walk.order = order;
+      dbs.Open();
+      FillTree(&dbs, keys);
+      ASSERT_GE(dbs.NumFiles(), 8u);
+      CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
+      dbs.Compact();
+      CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
+      dbs.Reopen();
+      CompareReads(&dbs, queries, /*snapshot=*/-1, {}, walk);
+      const Keys warnings = logger->Lines({"ProteanTable:"});
+      ASSERT_EQ(1u, warnings.size());
+      ExpectHas(warnings[0], {"range filters", order->Name()});
+    }
   }
 }
 

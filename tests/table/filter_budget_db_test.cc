@@ -151,7 +151,6 @@ class FilterBudgetDBTest : public GrowingTreeTest {
            "filter_budget_bytes=" +
            std::to_string(static_cast<uint64_t>(bytes)) + "}";
   }
-  // The lines of the log about budgets.
   Keys BudgetLines() const {
     return log_->Lines({"Protean: filter_budget_bytes="});
   }
@@ -473,15 +472,12 @@ class LevelBitsDBTest : public GrowingTreeTest {
     value_ = "a value";
   }
 
-  // The bits per key that rounding may have cost.
-  static double Rounded(const FilterSize& size) {
-    return 8 * kRoundedBytes * size.files / size.keys;
-  }
   // The tree takes what bits_per_key promises, and no level much less.
   void Check() {
     EXPECT_LE(Total().PerKey(), (1 + kTolerance) * kBits);
     for (const auto& [level, size] : Levels()) {
-      EXPECT_GE(size.PerKey(), kBits - kMaxGiven - Rounded(size)) << level;
+      const double rounded = 8 * kRoundedBytes * size.files / size.keys;
+      EXPECT_GE(size.PerKey(), kBits - kMaxGiven - rounded) << level;
     }
     if (HasFailure()) Print();
   }

@@ -1,18 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tests/table/differential/random_options.h"
-
-#include <fcntl.h>
-#include <unistd.h>
-
-#include <algorithm>
-
-#include "rocksdb/cache.h"
-#include "rocksdb/comparator.h"
-#include "rocksdb/convenience.h"
 #include "rocksdb/memtablerep.h"
 #include "table/rocksdb_internals/versions.h"
-#include "tests/key_families.h"
 #include "tests/table/differential/run.h"
 #include "utilities/merge_operators.h"
 
@@ -33,14 +22,6 @@ template struct CommitCache<&TransactionDBOptions::wp_commit_cache_bits>;
 
 namespace {
 
-bool HasDirectIO(const std::string& directory) {
-  const std::string path = directory + "/direct_io_probe";
-  const int file = open(path.c_str(), O_CREAT | O_RDWR | O_DIRECT, 0600);
-  if (file >= 0) close(file);
-  unlink(path.c_str());
-  return file >= 0;
-}
-
 std::string Option(const std::string& name, const std::string& value) {
   return name + "=" + value + ";";
 }
@@ -48,15 +29,6 @@ std::string Option(const std::string& name, const std::string& value) {
 std::string Bool(bool value) { return value ? "true" : "false"; }
 
 }  // namespace
-
-const SliceTransform* FamilyPlan::Domain() const {
-  const SliceTransform* extractor = options.prefix_extractor.get();
-  if (extractor == nullptr) return nullptr;
-  for (const std::string& key : pool.keys()) {
-    if (!extractor->InDomain(key)) return nullptr;
-  }
-  return extractor;
-}
 
 RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
     : directory(dir), control(is_control) {
@@ -94,10 +66,10 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
   db_options.fast_sst_open = dice->OneIn(6);
 #endif
   if (!in_memory) {
-    static const bool has_direct_io = HasDirectIO(dir);
+    static const bool direct_reads = HasDirectReads();
     db_options.allow_mmap_reads = dice->OneIn(8);
     db_options.use_direct_reads =
-        !db_options.allow_mmap_reads && has_direct_io && dice->OneIn(6);
+        !db_options.allow_mmap_reads && direct_reads && dice->OneIn(6);
   }
   transaction_options.write_policy =
       kind == DbKind::kWritePrepared     ? WRITE_PREPARED
@@ -391,17 +363,15 @@ namespace {
 // Keys that share more bytes than a filter block stores of its last key, and
 // then differ in any of the bytes after.
 Keys LongKeys(Dice* dice, size_t size) {
-  Keys keys;
   const size_t shared = dice->Of({60, 64, 65, 100, 300});
-  for (size_t i = 0; i < size; i++) {
+  return MakeKeys(size, [&](size_t) {
     std::string key(shared, 'p');
     if (dice->OneIn(8)) key[dice->Below(shared)] = 'q';
     key += BigEndian(dice->Below(size * 2))
                .substr(8 - static_cast<size_t>(dice->Of({2, 4, 8})));
     if (dice->OneIn(10)) key += std::string(dice->Below(200), '\xff');
-    keys.push_back(std::move(key));
-  }
-  return keys;
+    return key;
+  });
 }
 
 Keys FewBytes(Dice* dice, size_t size) {
@@ -416,12 +386,10 @@ Keys FewBytes(Dice* dice, size_t size) {
 
 // A few prefixes with many keys each, and many with few.
 Keys Prefixed(Dice* dice, size_t size) {
-  Keys keys;
-  for (size_t i = 0; i < size; i++) {
-    keys.push_back(BigEndian(dice->Below(dice->OneIn(2) ? 3 : 200)).substr(4) +
-                   BigEndian(dice->Below(64)).substr(dice->Below(8)));
-  }
-  return keys;
+  return MakeKeys(size, [&](size_t) {
+    return BigEndian(dice->Below(dice->OneIn(2) ? 3 : 200)).substr(4) +
+           BigEndian(dice->Below(64)).substr(dice->Below(8));
+  });
 }
 
 }  // namespace
@@ -443,39 +411,6 @@ KeyPool::KeyPool(Dice* dice, const Comparator* order, size_t size,
   }
   SortUnique(&keys_);
   std::sort(keys_.begin(), keys_.end(), less());
-}
-
-std::string KeyPool::AnyString(Dice* dice) const {
-  std::string any = Pick(dice).substr(0, dice->Below(12));
-  for (size_t left = dice->Below(4); left > 0; left--) any += dice->Byte();
-  return any;
-}
-
-std::string KeyPool::PickAround(Dice* dice,
-                                const SliceTransform* domain) const {
-  for (int attempt = 0; attempt < 5; attempt++) {
-    std::string key = Pick(dice);
-    if (dice->OneIn(10)) {
-      key = AnyString(dice);
-    } else if (!dice->OneIn(3)) {
-      key = dice->In(Around(key));
-    }
-    if (domain == nullptr ||
-        (domain->InDomain(key) && key.size() >= shortest_)) {
-      return key;
-    }
-  }
-  return Pick(dice);
-}
-
-std::string KeyPool::PickAfter(Dice* dice, const std::string& from) const {
-  const auto behind =
-      std::upper_bound(keys_.begin(), keys_.end(), from, less());
-  const size_t left = keys_.end() - behind;
-  if (left == 0) return from + '\xff';
-  const size_t near = dice->OneIn(4) ? left : std::min<size_t>(left, 6);
-  const std::string& key = behind[dice->Below(near)];
-  return dice->OneIn(3) ? dice->In(Around(key)) : key;
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -2,17 +2,11 @@
 
 #include "rocksdb/table_properties.h"
 #include "table/rocksdb_internals/versions.h"
-#include "tests/key_families.h"
 #include "tests/table/differential/run.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
-
-bool IsFixed(const SliceTransform* extractor) {
-  return extractor != nullptr &&
-         Slice(extractor->Name()).starts_with("rocksdb.FixedPrefix");
-}
 
 class RandomWalk : public Walk {
  public:
@@ -77,7 +71,8 @@ class RandomWalk : public Walk {
     options_.total_order_seek = view_.total_order || dice.OneIn(3);
     if (options_.total_order_seek) return;
     const SliceTransform* all_keys = view_.family->Domain();
-    if (dice.OneIn(3) && all_keys != nullptr && IsFixed(extractor_) &&
+    if (dice.OneIn(3) && all_keys != nullptr &&
+        Slice(extractor_->Name()).starts_with("rocksdb.FixedPrefix") &&
         view_.family->options.comparator == BytewiseComparator()) {
       // The answers are those of total order if all keys and bounds have a
       // whole prefix. (RocksDB documents wrong answers where they do not.)

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
 #include <optional>
 #include <tuple>
 
-#include "rocksdb/utilities/optimistic_transaction_db.h"
 #include "rocksdb/write_batch.h"
-#include "tests/protean_db.h"
 #include "tests/table/differential/run.h"
 
 namespace ROCKSDB_NAMESPACE::protean {

@@ -105,7 +105,7 @@ class CheckedReads {
       const auto seek = [&] {
         back ? it->SeekForPrev(hi) : it->Seek(lo);
         CheckWalk(back ? "SeekForPrev " : "Seek ", back ? hi : lo, it.get(),
-                  first, end, next, steps, back);
+                  next, back ? first : end, steps, back);
       };
       seek();
       // A failed iterator can be used again.
@@ -120,8 +120,8 @@ class CheckedReads {
     for (const bool back : {false, true}) {
       const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
       back ? it->SeekToLast() : it->SeekToFirst();
-      CheckWalk(back ? "backward scan" : "scan", "", it.get(), begin, end,
-                back ? end : begin, all, back);
+      CheckWalk(back ? "backward scan" : "scan", "", it.get(),
+                back ? end : begin, back ? begin : end, all, back);
     }
   }
 
@@ -158,16 +158,13 @@ class CheckedReads {
   }
 
   // Follows an iterator for a number of steps. Its first key should be the key
-  // at `next` or, backwards, the key before it; then come all keys within the
-  // bounds.
+  // at `next` or, backwards, the key before it; then come all keys up to
+  // `stop`, the bound in that direction.
   void CheckWalk(const char* what, const std::string& target, Iterator* it,
-                 Contents::const_iterator first, Contents::const_iterator end,
-                 Contents::const_iterator next, int steps, bool back) {
-    const bool none =
-        first == contents_.end() || end == contents_.begin() ||
-        (end != contents_.end() && first != end && first->first >= end->first);
+                 Contents::const_iterator next, Contents::const_iterator stop,
+                 int steps, bool back) {
     for (int left = steps; left >= 0; left--) {
-      const bool over = none || next == (back ? first : end);
+      const bool over = next == stop;
       if (over || !it->Valid()) {
         return Note(what, target, it->status(), over && !it->Valid());
       }
@@ -214,7 +211,6 @@ class KnownDBTest : public OwnDBTest {
     ASSERT_OK(db_->DeleteRange(WriteOptions(), lo, hi));
     contents_.erase(contents_.lower_bound(lo), contents_.lower_bound(hi));
   }
-  // Reads in every way.
   Answers ReadAll(const Keys& keys, uint32_t seed) {
     return CheckedReads(db_.get(), contents_).Everything(keys, seed);
   }

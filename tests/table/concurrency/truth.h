@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  A DB that many threads use for a while, each in its own way and all at once,
-//  and the truth about it.
+//  The truth about a DB that many threads use for a while, each in its own way
+//  and all at once, and iterators that know it.
 //
-//  Its possible keys are numbered in order. Each key either always exists, or
-//  comes and goes, or is never written. So a thread can check much of an answer
-//  without knowing the state of the writers. A thread that stops the writers
-//  while it takes a snapshot knows everything that the snapshot must show.
+//  The DB's possible keys are numbered in order. Each key either always exists,
+//  or comes and goes, or is never written. So a thread can check much of an
+//  answer without knowing the state of the writers. A thread that stops the
+//  writers while it takes a snapshot knows everything that the snapshot must
+//  show.
 
 #pragma once
 
-#include <chrono>
 #include <cstdlib>
 #include <optional>
 #include <shared_mutex>
@@ -319,19 +319,5 @@ class CheckedIterator {
   size_t expected_ = kNowhere;  // key
   std::string history_;
 };
-
-// ---- Rounds ----
-
-// The state that outlives a round.
-struct Persistent {
-  std::string path;  // a folder for DBs and files
-  Truth truth;
-  Version last_version = 0;
-};
-
-// Opens the DB as the previous rounds have left it, with random options; runs
-// all threads for that time, or until the first failure; compares all keys.
-void RunRound(Persistent* persistent, uint64_t seed,
-              std::chrono::milliseconds duration);
 
 }  // namespace ROCKSDB_NAMESPACE::protean
