@@ -64,7 +64,7 @@ SeekDecision DecideSeekToFirst(const FileRangeFilter& filter,
   }
   // No key is below the bound, so all keys are above it, even where the stored
   // part of the largest key cannot tell.
-  return SeekDecision::Empty(filter.HasKeys() || filter.HasKeyAtOrAbove(upper));
+  return SeekDecision::Empty(filter.HasKeys());
 }
 
 SeekDecision DecideSeekBackwards(const FileRangeFilter& filter,
