@@ -56,7 +56,7 @@ class SlowFileSystem : public FileSystemWrapper {
   const uint32_t latency_us_;
 };
 
-// The machine's files, with table files that take so much longer for each read.
+// The machine's files. Each read of a table file takes `latency_us` longer.
 inline std::unique_ptr<Env> NewSlowEnv(uint32_t latency_us) {
   return std::make_unique<CompositeEnvWrapper>(
       Env::Default(), std::make_shared<SlowFileSystem>(latency_us));

@@ -369,8 +369,8 @@ int OpenSocket(const std::string& path, bool connects) {
   // Linux gives the file the mode of the socket.
   if (fd < 0 || fchmod(fd, S_IRUSR | S_IWUSR) != 0) return -1;
   // A process that hangs, and so accepts nothing, is not waited for any longer.
-  const timeval patience = {/*tv_sec=*/1, /*tv_usec=*/0};
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience));
+  const timeval wait = {/*tv_sec=*/1, /*tv_usec=*/0};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
   if ((connects ? connect : bind)(fd, generic, sizeof(address)) == 0) return fd;
   const int error = errno;
   close(fd);

@@ -91,7 +91,7 @@ class Counter:
         return total / self.queries
 
     def micros(self, engine, shared, point, latency):
-        """Microseconds of a Get, from data blocks that take so many microseconds to read, or from memory."""
+        """Microseconds of a Get whose data blocks take `latency` microseconds to read, or from memory if that is 0."""
         cache = "no_block_cache=true" if latency else "block_cache=256M"
         return float(run(self.args.build_dir, "read_paths", *self.flags(engine, point, cache), f"--read_latency_us={latency}",
                          f"--queries={10 * self.queries}", f"--rounds={ROUNDS}",

@@ -353,9 +353,9 @@ TEST_F(KillTest, OnceEach) {
       NewDB();
       const auto seed = static_cast<uint32_t>(n);
       if (!Kill(n, {kNothing, kUnsynced}, seed)) missed++;
+      ASSERT_FALSE(HasFailure()) << shared_->phase.load();
       met.insert(shared_->phase.load());
       lost += shared_->lost_bytes;
-      ASSERT_FALSE(HasFailure()) << shared_->phase.load();
     }
     // Background threads may delete a file earlier or later.
     EXPECT_LE(missed, mutations / 20);

@@ -333,7 +333,8 @@ TEST_F(FileSizesTest, TargetIsAnUpperBound) {
       log_->Clear();
       WriteFile(family.keys, /*level=*/2, "a value of 20 bytes.");
       const std::vector<LiveFileMetaData> files = Files();
-      ASSERT_LE(3u, files.size());
+      EXPECT_LE(3u, files.size());
+      if (files.size() < 3) continue;
       uint64_t sum = 0;
       for (const LiveFileMetaData& file : files) {
         EXPECT_GE(kTarget + kTarget / 50, file.size);

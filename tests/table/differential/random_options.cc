@@ -69,7 +69,7 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
     static const bool direct_reads = HasDirectReads();
     db_options.allow_mmap_reads = dice->OneIn(8);
     db_options.use_direct_reads =
-        !db_options.allow_mmap_reads && direct_reads && dice->OneIn(6);
+        !db_options.allow_mmap_reads && dice->OneIn(6) && direct_reads;
   }
   transaction_options.write_policy =
       kind == DbKind::kWritePrepared     ? WRITE_PREPARED
@@ -338,7 +338,9 @@ std::string RunPlan::ToString() const {
   std::string result = std::string("kind: ") + kKinds[static_cast<int>(kind)] +
                        (frozen ? ", frozen" : ", live") +
                        (in_memory ? ", in memory" : "") +
-                       (disable_wal ? ", without WAL" : "") + "\n";
+                       (disable_wal ? ", without WAL" : "") +
+                       (db_options.use_direct_reads ? ", direct reads" : "") +
+                       "\n";
   for (const FamilyPlan& family : families) {
     const ColumnFamilyOptions& options = family.options;
     const SliceTransform* extractor = options.prefix_extractor.get();
