@@ -182,8 +182,8 @@ struct BudgetedFile {
   // The sum of the files that the same compaction has written before, which are
   // not in BudgetedTree::written.
   FileFilter before;
-  // The number of keys in the file's range, if that ends before the last key
-  // because not all keys have come; else 0.
+  // The number of keys that have come, which are those in the file's range; 0
+  // stands for all.
   uint64_t keys_in_range = 0;
 };
 

@@ -68,7 +68,8 @@ struct FilterType {
   bool may_be_loose = false;         // RangeFilter::LowerBoundIsLoose
 };
 
-// All registered types: those of this library first.
+// All registered types: those of this library first. RegisterFilterType alone
+// adds to them.
 std::vector<const FilterType*>& FilterTypes();
 // The type of a kind, or nullptr if this version does not know the kind.
 const FilterType* FindFilterType(FilterKind kind);

@@ -319,7 +319,7 @@ Status ApproximateCount(DB* db, const ReadOptions& read_options,
   RangeCounter counter(range, file_options, column_family->GetComparator(),
                        result);
 
-  // From which all is counted.
+  // One version is counted, whatever changes meanwhile.
   const ColumnFamilyVersion version(db, column_family, options);
   counter.Count(version.iterator());
   result->deletions += version.RangeDeletions();

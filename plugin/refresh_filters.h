@@ -127,7 +127,7 @@ enum class RefreshOutcome {
   kNotAsked,        // there is no sample query that its filter decides
   kTooLittleGain,   // its filter does well, or a new one would do no better, or
                     // be the same
-  kUnfiltered,      // it has no keys, or its level has no filters
+  kUnfiltered,      // it has no keys, or nothing older has keys in its range
                     // (optimize_filters_for_hits)
   kLimitReached,    // it is larger than the rest of max_bytes
   kBeingCompacted,  // which gives it a new filter anyway

@@ -366,12 +366,15 @@ int OpenSocket(const std::string& path, bool connects) {
   memcpy(address.sun_path, path.data(), path.size());
   const auto* generic = reinterpret_cast<const sockaddr*>(&address);
   const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0) return -1;
+  // How long connect waits.
+  const timeval second = {/*tv_sec=*/1, /*tv_usec=*/0};
+  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &second, sizeof(second));
   // Linux gives the file the mode of the socket.
-  if (fd < 0 || fchmod(fd, S_IRUSR | S_IWUSR) != 0) return -1;
-  // A process that hangs, and so accepts nothing, is not waited for any longer.
-  const timeval wait = {/*tv_sec=*/1, /*tv_usec=*/0};
-  setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
-  if ((connects ? connect : bind)(fd, generic, sizeof(address)) == 0) return fd;
+  if (fchmod(fd, S_IRUSR | S_IWUSR) == 0 &&
+      (connects ? connect : bind)(fd, generic, sizeof(address)) == 0) {
+    return fd;
+  }
   const int error = errno;
   close(fd);
   errno = error;

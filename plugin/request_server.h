@@ -42,7 +42,8 @@ struct ServedFamily {
 };
 
 // A socket that is bound to the path, which fits into a sockaddr_un, or
-// connected to it. -1 and errno if that fails.
+// connected to it. -1 and errno if that fails: EAGAIN after a second if the
+// process at the path accepts no more connections.
 int OpenSocket(const std::string& path, bool connects);
 
 class RequestServer;

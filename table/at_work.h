@@ -42,20 +42,20 @@ class AtWork {
   AtWork* const before_;
 };
 
-// The iterator over a file that an AtWork asks. It finds no key. All arguments
-// must outlive it.
+// The iterator over a file that finds no key, and hands each search to an
+// AtWork. All arguments must outlive it.
 class AskedFileIterator final : public InternalIterator {
  public:
-  AskedFileIterator(AtWork* asks, const FilteredFile& file,
+  AskedFileIterator(AtWork* at_work, const FilteredFile& file,
                     const ReadOptions& read_options)
-      : asks_(asks), file_(file), read_options_(read_options) {}
+      : at_work_(at_work), file_(file), read_options_(read_options) {}
 
   void Seek(const Slice& target) override {
     const Slice lo = file_.UserKey(target);
-    bound_check_ = asks_->Ask(file_, read_options_, &lo, &status_);
+    bound_check_ = at_work_->Ask(file_, read_options_, &lo, &status_);
   }
   void SeekToFirst() override {
-    bound_check_ = asks_->Ask(file_, read_options_, nullptr, &status_);
+    bound_check_ = at_work_->Ask(file_, read_options_, nullptr, &status_);
   }
   IterBoundCheck UpperBoundCheckResult() override { return bound_check_; }
   Status status() const override { return status_; }
@@ -69,7 +69,7 @@ class AskedFileIterator final : public InternalIterator {
   Slice value() const override { return Slice(); }
 
  private:
-  AtWork* const asks_;
+  AtWork* const at_work_;
   const FilteredFile& file_;
   const ReadOptions& read_options_;
   IterBoundCheck bound_check_ = IterBoundCheck::kUnknown;

@@ -248,12 +248,12 @@ constexpr size_t kNoFilters = 1;
 // less than this factor.
 constexpr double kAsGood = 1.02;
 
-// What the filters may cost. Infinity is no limit.
+// What the filters may cost. Infinity, or 0 bytes, is no limit.
 struct AdviceLimits {
   static constexpr double kNoLimit = std::numeric_limits<double>::infinity();
 
   double get_blocks = kNoLimit;  // of a Get of an absent key, on average
-  uint64_t filter_memory = 0;    // bytes of all filters; 0 is no limit
+  uint64_t filter_memory = 0;    // bytes of all filters
   double build_cpu = kNoLimit;   // seconds, to build all filters
 };
 
@@ -264,7 +264,7 @@ struct LimitUse {
   double needs;
   double allowed;
   // Such as "needs 0.0200 blocks for a Get of an absent key, but
-  // --max_get_blocks=0.0100".
+  // --max_get_blocks=0.01".
   std::string text;
 
   // Above 1 if the limit is exceeded.

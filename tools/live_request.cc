@@ -44,6 +44,10 @@ Status Connect(const std::string& path, int* fd) {
                            " is another user's; ask as the user whose process "
                            "has the DB open, or as root");
   }
+  if (error == EAGAIN) {
+    return Status::Aborted("the process at " + path +
+                           " is busy, or hangs: it takes no more requests");
+  }
   return Status::NotFound(
       "no process answers at " + path + " (" + errnoStr(error) +
       "); one that has the DB open answers if it has a FilterRefresher with "

@@ -32,10 +32,10 @@ using Watch = std::function<bool(const Json* progress)>;
 // refresh after the current file, and its answer is waited for.
 //
 // Returns InvalidArgument with the process's words if it refuses; Aborted if it
-// failed, or ended meanwhile; Incomplete if `watch` returned false, unless a
-// refresh has ended with a result; NotFound or IOError if there is no such
-// process, or none that this user may ask; and NotSupported if the request or
-// the socket's path is too long.
+// failed, ended meanwhile, or takes no more requests; Incomplete if `watch`
+// returned false, unless a refresh has ended with a result; NotFound or IOError
+// if there is no such process, or none that this user may ask; and NotSupported
+// if the request or the socket's path is too long.
 using LiveParameters = std::unordered_map<std::string, std::string>;
 Status AskLive(const Target& target, const LiveFlags& flags,
                const std::string& request, LiveParameters parameters,

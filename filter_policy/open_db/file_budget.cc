@@ -208,7 +208,7 @@ FileBits::FileBits(std::shared_ptr<TreeFilters> filters,
   file_.is_bottommost = context.is_bottommost;
   file_.file.level = context.level_at_creation;
   if (memory == 0 || info_log_ == nullptr) return;
-  // These are negative if unknown.
+  // sysconf returns a negative number for what it does not know.
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page_size = sysconf(_SC_PAGE_SIZE);
   const uint64_t machine =

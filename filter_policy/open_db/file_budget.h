@@ -179,10 +179,10 @@ class FileBits {
   Logger* const info_log_;
   const bool is_universal_;
   TreeFilters::Tree tree_;
-  // The file, with the keys that are planned, of which those in its range have
-  // come.
+  // The file: `file.keys` is the planned number of its keys, 0 before the first
+  // plan, and `keys_in_range` the number of those that have come.
   BudgetedFile file_;
-  // The part of them that has been counted as written, and its bits.
+  // The keys that have been counted as written, and the bits of their filters.
   uint64_t counted_keys_ = 0;
   uint64_t counted_bits_ = 0;
   double bits_per_key_ = 0;

@@ -31,8 +31,8 @@ struct ProteusSettings {
   DesignSpace space = DesignSpace::kProteus;
   // The size of the whole filter, its envelope included.
   double bits_per_key = 12;
-  // If set, gives the bits per key instead, when all keys of the group have
-  // come.
+  // If set, gives the bits per key instead, 0 for no filter, when all keys of
+  // the group have come.
   std::shared_ptr<FileBits> bits_of_file;
   // The maximum of what `bits_of_file` gives; larger numbers are cut down.
   double max_bits_of_file = 64;

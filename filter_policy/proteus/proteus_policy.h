@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 
+#include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/option_types.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/proteus/proteus_builder.h"

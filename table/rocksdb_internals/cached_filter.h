@@ -127,7 +127,8 @@ class CachedFilter final
   size_t IndexOf(const UnitName& unit) const {
     return unit.second ? directory_.parts().size() + unit.part : unit.part;
   }
-  // The units, or the first ones of all parts, in the order of the block.
+  // All units in the order of the block, or without `with_second`, the first
+  // ones of all parts.
   std::vector<UnitName> Units(bool with_second) const;
   // `options` are those of `read`, or such as look in memory only.
   Status Read(const UnitName& unit, FilePrefetchBuffer* prefetch_buffer,

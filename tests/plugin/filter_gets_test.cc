@@ -104,7 +104,8 @@ TEST_F(FilterGetsTest, Merges) {
     options_.merge_operator = MergeOperators::CreateStringAppendOperator();
     SetTable(policy);
     OpenNew();
-    // All files have keys 0 and 90. Levels 2 and 0 know key 5.
+    // All files have keys 0 and 90. Levels 2 and 0 know key 5, which begins as
+    // key 0 does.
     for (const int level : {2, 1, 0}) {
       for (const int key : {0, 90}) Put(Key(key));
       if (level != 1) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 //  A DB whose seeks have known outcomes: the oracle of the benchmarks knows the
-//  keys of a file exactly, and kBlind only the smallest and the largest.
+//  keys of a file exactly, and kBlind only their first bytes.
 
 #pragma once
 

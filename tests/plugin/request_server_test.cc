@@ -37,7 +37,8 @@ struct LastAtExit {
 
 // Ends the process while tables are being built, with code 0 if the DB works.
 [[noreturn]] void ExitInTheMiddle(const std::string& policy) {
-  Options options = NewDBOptions();
+  Options options;
+  options.create_if_missing = true;
   options.write_buffer_size = 32 << 10;
   options.target_file_size_base = 32 << 10;
   options.max_bytes_for_level_base = 128 << 10;
@@ -84,9 +85,23 @@ INSTANTIATE_TEST_SUITE_P(
 
 constexpr uint64_t kNoDeadline = ~uint64_t{0};
 
+// A socket that is bound to a path, or connected to it. -1 if that fails.
+int SocketAt(const std::string& path, decltype(&connect) join) {
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  memcpy(address.sun_path, path.data(), path.size());
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (join(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) ==
+      0) {
+    return fd;
+  }
+  close(fd);
+  return -1;
+}
+
 // A client that has sent some bytes. -1 if it cannot connect.
 int Send(const std::string& path, const std::string& bytes) {
-  const int fd = OpenSocket(path, /*connects=*/true);
+  const int fd = SocketAt(path, connect);
   if (fd >= 0) send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL);
   return fd;
 }
@@ -268,7 +283,7 @@ TEST(RequestServerTest, EachDBHasItsSocket) {
 TEST(RequestServerTest, WhatStandsInItsPlace) {
   ServedDB db;
   // A socket that a process has left behind.
-  EXPECT_EQ(0, close(OpenSocket(db.socket_, /*connects=*/false)));
+  EXPECT_EQ(0, close(SocketAt(db.socket_, bind)));
   EXPECT_EQ(0, access(db.socket_.c_str(), F_OK));
   EXPECT_OK(db.Serve(db.socket_));
   db.ExpectAnswer("GET /metrics", 200);
@@ -282,9 +297,9 @@ TEST(RequestServerTest, WhatStandsInItsPlace) {
   EXPECT_EQ("data", ContentsOf(db.socket_));
   EXPECT_OK(Env::Default()->DeleteFile(db.socket_));
   // A process that accepts nothing is not waited for.
-  const int hangs = OpenSocket(db.socket_, /*connects=*/false);
+  const int hangs = SocketAt(db.socket_, bind);
   ASSERT_EQ(0, listen(hangs, /*backlog=*/0));
-  const int waits = OpenSocket(db.socket_, /*connects=*/true);
+  const int waits = SocketAt(db.socket_, connect);
   EXPECT_GE(waits, 0);
   EXPECT_TRUE(db.Serve(db.socket_).IsBusy());
   close(waits);

@@ -117,7 +117,7 @@ int main(int argc, char** argv) {
   } else if (argc > 2) {
     Require(LoadOptionsFromFile(config, argv[2], &options, &families));
   }
-  options.create_if_missing = true;
+  options.create_if_missing = !gets;
   std::vector<ColumnFamilyHandle*> handles;
 #if ROCKSDB_MAJOR >= 11
   std::unique_ptr<DB> db;

@@ -358,9 +358,10 @@ TEST_F(SearchBoundsTest, WritingIteratorsDeleteNothing) {
   const auto read = [&] {
     for (const bool by_set_options : {true, false}) {
       options_ = by_set_options ? plain : converting;
-      OpenWith("surf:0:8");
+      SetPolicy("surf:0:8");
+      OpenNew();
       if (by_set_options) {
-        ASSERT_OK(db_->SetOptions({{option, "2"}}));
+        EXPECT_OK(db_->SetOptions({{option, "2"}}));
       }
       WriteFile({"a", "m1", "m3", "m5", "m7", "m9"});
       for (const char* key : {"m1", "m3", "m7", "m9"}) Delete(key);

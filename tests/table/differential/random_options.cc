@@ -335,12 +335,11 @@ std::string RunPlan::ToString() const {
   static const char* const kKinds[] = {
       "DB", "OptimisticTransactionDB", "TransactionDB, write committed",
       "TransactionDB, write prepared", "TransactionDB, write unprepared"};
-  std::string result = std::string("kind: ") + kKinds[static_cast<int>(kind)] +
-                       (frozen ? ", frozen" : ", live") +
-                       (in_memory ? ", in memory" : "") +
-                       (disable_wal ? ", without WAL" : "") +
-                       (db_options.use_direct_reads ? ", direct reads" : "") +
-                       "\n";
+  std::string result =
+      std::string("kind: ") + kKinds[static_cast<int>(kind)] +
+      (frozen ? ", frozen" : ", live") + (in_memory ? ", in memory" : "") +
+      (disable_wal ? ", without WAL" : "") +
+      (db_options.use_direct_reads ? ", direct reads" : "") + "\n";
   for (const FamilyPlan& family : families) {
     const ColumnFamilyOptions& options = family.options;
     const SliceTransform* extractor = options.prefix_extractor.get();
