@@ -249,12 +249,11 @@ Status FileFacts::Open(const TargetFamily& family, const TargetFile& file) {
     s = BlockBasedFile::OpenApart(options, file.path, &file_);
     if (!s.ok()) return s;
   }
-  ReadFilter(family, file);
+  ReadFilter(family);
   return s;
 }
 
-void FileFacts::ReadFilter(const TargetFamily& family,
-                           const TargetFile& target) {
+void FileFacts::ReadFilter(const TargetFamily& family) {
   using FilterState = BlockBasedFile::FilterState;
   const BlockBasedFile& file = *file_;
   const auto properties = file.table()->GetTableProperties();
@@ -263,11 +262,10 @@ void FileFacts::ReadFilter(const TargetFamily& family,
   filter_bytes = properties->filter_size;
   if (filter_bytes == 0) {
     unfiltered = "written without a filter";
-    if (family.options.optimize_filters_for_hits &&
-        target.level == family.options.num_levels - 1) {
-      unfiltered += ", because of optimize_filters_for_hits in the last level";
-    } else if (properties->filter_policy_name.empty()) {
+    if (properties->filter_policy_name.empty()) {
       unfiltered += " policy";
+    } else if (family.options.optimize_filters_for_hits) {
+      unfiltered += ", because of optimize_filters_for_hits";
     }
     return;
   }

@@ -46,7 +46,7 @@ class FileFacts {
 
  private:
   Status Open(const TargetFamily& family, const TargetFile& file);
-  void ReadFilter(const TargetFamily& family, const TargetFile& file);
+  void ReadFilter(const TargetFamily& family);
 
   std::unique_ptr<BlockBasedFile> file_;
   const FilterBlock* filter_ = nullptr;
