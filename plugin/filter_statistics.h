@@ -227,6 +227,7 @@ struct FilterSums : FilterCounts {
   // their files were written.
   uint64_t model_micros = 0;
 
+  // Look-ups of Get and MultiGet, those in files that are closed now included.
   FilterLookups gets;
   // Reads of files, and requests to storage that filters have spared.
   uint64_t reads_from_cache = 0;
