@@ -120,7 +120,7 @@ Status BenchDb::Make(const BenchDbOptions& options,
   if (s.ok()) s = bench->layout_.Init(layout, bench->policy_);
   if (!s.ok()) return s;
   if (options.read_latency_us > 0) {
-    bench->env_ = NewSlowEnv(options.read_latency_us);
+    bench->env_ = NewSlowEnv(options.read_latency_us, Wait::kAsleep);
   }
   *db = std::move(bench);
   return s;

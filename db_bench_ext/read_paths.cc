@@ -8,7 +8,6 @@
 //  scripts/count_instructions.sh counts.
 
 #include <gflags/gflags.h>
-#include <sys/prctl.h>
 
 #include <algorithm>
 #include <cmath>
@@ -255,9 +254,7 @@ int main(int argc, char** argv) {
   DigestMemory::SwitchOn(FLAGS_share_digests);
   std::unique_ptr<ROCKSDB_NAMESPACE::Env> slow;
   if (FLAGS_read_latency_us > 0) {
-    slow = NewSlowEnv(FLAGS_read_latency_us);
-    // Linux would add 50 us to each delay.
-    prctl(PR_SET_TIMERSLACK, 1);
+    slow = NewSlowEnv(FLAGS_read_latency_us, Wait::kAwake);
   }
   const auto db =
       Build(slow != nullptr ? slow.get() : ROCKSDB_NAMESPACE::Env::Default());

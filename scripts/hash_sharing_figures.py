@@ -92,7 +92,7 @@ class Counter:
 
     def micros(self, engine, shared, point, latency):
         """Microseconds of a Get whose data blocks take `latency` microseconds to read, or from memory if that is 0."""
-        cache = "no_block_cache=true" if latency else "block_cache=256M"
+        cache = "block_cache=1" if latency else "block_cache=256M"
         return float(run(self.args.build_dir, "read_paths", *self.flags(engine, point, cache), f"--read_latency_us={latency}",
                          f"--queries={10 * self.queries}", f"--rounds={ROUNDS}",
                          f"--share_digests={str(shared).lower()}").split()[0])
