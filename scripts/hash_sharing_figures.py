@@ -19,12 +19,12 @@ HEAD = """# Hash sharing: its paper's figures
 The paper is Zhu et al., "Reducing Bloom Filter CPU Overhead in LSM-Trees on Modern Storage Devices", DaMoN 2021. Made by
 `scripts/paper_figures.sh hash_sharing`; each section names its commit, its scale and the machine.
 
-Unless a section says otherwise, the numbers are instructions of a `Get` (callgrind), with all data in the block cache. Stock is RocksDB's block-based table with its Bloom
-filter. Protean is `ProteanTable` with sets of whole keys (`point_lookups_use_whole_keys=true`; Ribbon, as Proteus chooses),
-which hash the key in each filter (*apart*), or once (*once*, as always outside of this measurement). *Saved* compares these
-two. Unless a table says otherwise, keys have 512 bytes, there are 7 sorted runs of level 0, 10 bits per key, and no key is
-found. The 8 bytes before the last 8 of a key are random, and all others the same in all keys. So each key has a digest of
-its own, and comparing keys takes longest.
+Unless a section says otherwise, the numbers are instructions of a `Get` (callgrind), with all data in the block cache. Stock
+is RocksDB's block-based table with its Bloom filter. Protean is `ProteanTable` with sets of whole keys
+(`point_lookups_use_whole_keys=true`; Ribbon, as Proteus chooses), which hash the key in each filter (*apart*), or once
+(*once*, as always outside of this measurement). *Saved* compares these two. Unless a table says otherwise, keys have 512
+bytes, there are 7 sorted runs of level 0, 10 bits per key, and no key is found. The 8 bytes before the last 8 of a key are
+random, and all others the same in all keys. So each key has a digest of its own, and comparing keys takes longest.
 
 - *Keys of up to 119 bytes* have heads of less than 112 bytes, which are hashed in each filter. So both columns are the same.
 - *Each filter mixes the digest with its own salt*, which the stock filter does not. That is part of both columns.
@@ -156,8 +156,8 @@ def section_devices(bench):
     return [claims(Claim("gain of a lookup, PCIe SSD", 1.2, gains["PCIe SSD, 10 us", 0], " times", False, differs, True, True),
                    Claim("gain of a lookup, emulated NVM", 1.65, gains["memory", 0], " times", False,
                          f"{differs}; all in the block cache", True, True)),
-            "Microseconds of a `Get`, the least of five rounds. In memory, processor time; with devices, elapsed time, each read "
-            "delayed by so much, and no data block in the cache:",
+            "Microseconds of a `Get`, the least of five rounds. In memory, processor time; with devices, elapsed time, with a delay of "
+            "each read, and no data block in the cache:",
             markdown(["device", "share found", "stock", "Protean, apart", "Protean, once", "saved"], lines)]
 
 
