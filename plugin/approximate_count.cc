@@ -288,8 +288,8 @@ class RangeCounter final : public AtWork {
   const ReadOptions& options_;
   const Comparator* const comparator_;
   CountResult* const result_;
-  // Whether the search only goes to the first file of each run. Without a
-  // start, these files are found first.
+  // True while the search goes to the first file of each run and no further.
+  // Without a start, these files are found before anything is counted.
   bool lists_first_files_ = false;
   std::set<const FilteredFile*> first_files_{};
   bool run_is_new_ = false;          // nothing of it has been counted

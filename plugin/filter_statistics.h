@@ -185,7 +185,7 @@ struct FilterLookups {
   double fpr() const;
 };
 
-// What has happened with the filter of a file, or with those of several files.
+// Events of one file's filter, or of the filters of several files.
 struct FilterCounts {
   // Filter blocks that were read, and their bytes.
   uint64_t filter_blocks_loaded = 0;

@@ -34,7 +34,7 @@ constexpr size_t kSaltOffset = 24;
 constexpr size_t kKeyLengthsOffset = 40;
 constexpr size_t kNumPartsOffset = 44;
 
-// Whether `block` is right about the first of these sorted keys from `target`.
+// Returns true if `block` finds the first of these sorted keys from `target`.
 template <typename SortedKeys>
 bool LowerBoundHolds(const FilterBlock& block, const SortedKeys& keys,
                      const std::string& target) {
@@ -322,8 +322,8 @@ inline size_t PayloadOffset(const std::string& block) {
   return DecodeFixed32(&block[kDirectorySizeOffset]);
 }
 
-// What an opened block promises whatever its bytes are, in block_contracts.cc:
-// damage that passes the checks of Open may cost answers, but not this.
+// An opened block is asked for what each of them promises, whatever its bytes
+// are (block_contracts.cc). Damage that Open does not see breaks no promise.
 struct BlockExam {
   // The first promise that the block has broken, in words; nullptr if none.
   const char* broken = nullptr;

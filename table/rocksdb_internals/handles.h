@@ -38,9 +38,9 @@ class ColumnFamilyVersion {
   InternalIterator* iterator() const { return iterator_.get(); }
 
   // The number of range deletions in memtables. All of those in immutable
-  // memtables count as one. REQUIRES:
-  // read_options.ignore_range_deletions, without which RocksDB may have
-  // released the version with an error.
+  // memtables count as one.
+  // REQUIRES: read_options.ignore_range_deletions. Without it, RocksDB releases
+  // the version at once if it cannot read range deletions.
   uint64_t RangeDeletions() const;
 
   // Returns true if there may be entries of transactions that never commit.

@@ -18,7 +18,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-// What may be passed, and what is found then: deletion_skips_test.
+// deletion_skips_test tells which entries may be passed, and what is found
+// then.
 TEST(DeadRangeFinderTest, FewEntriesAreNotWorthKeeping) {
   constexpr uint64_t kEnough = DeadRangeFinder::kMinEntries;
   for (const uint64_t entries : {kEnough - 1, kEnough}) {

@@ -105,7 +105,8 @@ TEST_F(DesignMemoryTest, AFileThatIsAlikeTakesTheDesign) {
       const std::string planted = Plant(odd, rates);
       const Keys second = KeysOf(3, kKeys * 4 / 5);
       EXPECT_EQ(planted, DesignOf(second, samples(second, 4)));
-      // What is worse, or so good that others may be better, is dropped.
+      // A kept design is dropped if it is worse than promised, or so good that
+      // other designs may be better.
       const Keys third = KeysOf(5);
       const auto asked = samples(third, 6);
       for (const Rates& promised : {Rates{0, 0, 0}, Rates{1, 1, 0}}) {

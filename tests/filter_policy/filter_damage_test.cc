@@ -206,7 +206,7 @@ class DamageTest : public testing::TestWithParam<Damaged> {
     ASSERT_EQ(exam.answers, again.answers)
         << "the answers depend on what lies outside of the block";
   }
-  // What the bytes say with a right checksum.
+  // Returns what opening these bytes says once their checksums are right.
   Status OfDamaged(const std::string& bytes) {
     Status status;
     Expect(WithRightChecksums(bytes), &status);
@@ -448,7 +448,8 @@ void AskEverything(const FilterBlock& block, const Keys& queries) {
   ASSERT_EQ(nullptr, exam.broken) << exam.broken;
 }
 
-// What one check adds up, another one must still find.
+// Counts are changed so that the sum which one check compares stays the same:
+// another check must find the damage.
 TEST_P(TrieDamageTest, CountsInPairsAndTriplesUnderARightChecksum) {
   const BlockLayout::Unit& unit = layout_.units().at(0);
   std::vector<BlockPiece> counts;

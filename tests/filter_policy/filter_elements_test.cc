@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What filters are made of: bit arrays; the order-preserving code over whose
-//  digits a SuRF may be; alphabets of places, against all strings of bytes, and
-//  in filters; and what form a file's keys have.
+//  The elements of filters: bit arrays; the order-preserving code that turns
+//  keys into the digits of a SuRF; alphabets of places, against all strings of
+//  bytes, and in filters; and the form of a file's keys.
 
 #include <limits>
 

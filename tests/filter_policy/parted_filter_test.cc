@@ -371,7 +371,8 @@ TEST_F(FileFilterTest, FalsePositivesOfParts) {
       designs[in_parts] = in_parts ? built_->properties[kDesignProperty]
                                    : block_->filter()->Report().design;
       for (const int kind : {0, 1, 2}) rates[in_parts][kind] = rate_of(kind);
-      // An entry, what is behind the payload, and the header of a set.
+      // Each part has an entry in the directory, bytes after its payload, and
+      // the header of a set.
       header_bits = 8 * 45.0 * parts().size() / keys_.size();
     }
     SCOPED_TRACE(name + settings + ": " + designs[0] + "; in parts " +

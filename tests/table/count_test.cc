@@ -79,8 +79,8 @@ TEST_F(CountTest, DistinctKeys) {
       Fill(family.keys);
       const Keys bounds = AroundEach(family.keys);
       for (int i = 0; i < 300; i++) {
-        std::string lo = Pick(bounds, &rnd);
-        std::string hi = Pick(bounds, &rnd);
+        std::string lo = AnyOf(bounds, &rnd);
+        std::string hi = AnyOf(bounds, &rnd);
         if (hi < lo) std::swap(lo, hi);
         const Slice start = lo;
         const Slice limit = hi;
@@ -114,8 +114,8 @@ TEST_F(CountTest, ReadsTwoBlocksARun) {
   uint64_t blocks = 0;
   constexpr int kCounts = 500;
   for (int i = 0; i < kCounts; i++) {
-    std::string lo = Pick(keys, &rnd);
-    std::string hi = Pick(keys, &rnd);
+    std::string lo = AnyOf(keys, &rnd);
+    std::string hi = AnyOf(keys, &rnd);
     if (hi < lo) std::swap(lo, hi);
     const uint64_t before = BlocksUsed();
     const CountResult result = Count(lo, hi);

@@ -29,7 +29,7 @@ inline Keys HurtfulKeys(size_t size = 800) {
 inline Keys WithNeighbours(const Keys& keys) {
   Random rnd(5);
   Keys all = keys;
-  for (const std::string& key : keys) all.push_back(Pick(Around(key), &rnd));
+  for (const std::string& key : keys) all.push_back(AnyOf(Around(key), &rnd));
   SortUnique(&all);
   return all;
 }
@@ -74,8 +74,8 @@ inline void WalkBoth(TwinIterator* it, const Keys& keys,
   Random rnd(seed);
   for (int i = 0; i < options.seeks; i++) {
     if (::testing::Test::HasFailure()) return;
-    std::string lo = Pick(keys, &rnd);
-    std::string hi = rnd.OneIn(2) ? Pick(keys, &rnd) : Pick(Around(lo), &rnd);
+    std::string lo = AnyOf(keys, &rnd);
+    std::string hi = rnd.OneIn(2) ? AnyOf(keys, &rnd) : AnyOf(Around(lo), &rnd);
     if (options.order->Compare(lo, hi) > 0) std::swap(lo, hi);
     it->SetLower(lo);
     it->SetUpper(hi);
@@ -83,10 +83,10 @@ inline void WalkBoth(TwinIterator* it, const Keys& keys,
     if (options.backwards && rnd.OneIn(3)) {
       valid = rnd.OneIn(2)   ? it->SeekForPrev(hi)
               : rnd.OneIn(3) ? it->SeekToLast()
-                             : it->SeekForPrev(Pick(keys, &rnd));
+                             : it->SeekForPrev(AnyOf(keys, &rnd));
     } else {
       valid = rnd.OneIn(9)   ? it->SeekToFirst()
-              : rnd.OneIn(5) ? it->Seek(Pick(keys, &rnd))
+              : rnd.OneIn(5) ? it->Seek(AnyOf(keys, &rnd))
                              : it->Seek(lo);
     }
     for (int step = rnd.Uniform(9); valid && step > 0; step--) {

@@ -27,7 +27,7 @@ constexpr uint32_t kSeed = 77;
 
 // A key, or a string close to one.
 std::string PickAround(const Keys& keys, Random* rnd) {
-  return Pick(Around(Pick(keys, rnd)), rnd);
+  return AnyOf(Around(AnyOf(keys, rnd)), rnd);
 }
 
 // Range tombstones, mostly of short ranges, so that something is left.
@@ -337,7 +337,7 @@ TEST(PrefixTest, ModesOfACappedExtractor) {
         // Inside the target's prefix, at its end, or anywhere.
         it.SetUpper(rnd.OneIn(3)   ? target.substr(0, kPrefix) + "\xff"
                     : rnd.OneIn(2) ? target + "b"
-                                   : Pick(keys, &rnd));
+                                   : AnyOf(keys, &rnd));
         bool valid = it.Seek(target);
         for (int step = rnd.Uniform(5); valid && step > 0; step--) {
           valid = it.Next();

@@ -106,9 +106,9 @@ class KillTest : public ::testing::Test {
       (*contents)[key] = value;
     };
     for (int i = 0; i < 12; i++) {
-      put(Pick(keys_, &rnd), "a value of write " + std::to_string(n));
+      put(AnyOf(keys_, &rnd), "a value of write " + std::to_string(n));
     }
-    const std::string& deleted = Pick(keys_, &rnd);
+    const std::string& deleted = AnyOf(keys_, &rnd);
     EXPECT_OK(batch->Delete(deleted));
     contents->erase(deleted);
     if (rnd.OneIn(4)) {

@@ -62,7 +62,7 @@ TEST_F(SearchBoundsTest, KeysWithinAreFound) {
        {"surf:0:4", "surf:0:0", "surf:0:0:8", "proteus:12", "proteus:6",
         "prefixbloom:12", "levels:surf:0:4,proteus:10", "nullptr"}) {
     SCOPED_TRACE(policy);
-    // The iterator seeks again behind so many versions of a key.
+    // The number of versions of a key after which the iterator seeks again.
     options_.max_sequential_skip_in_iterations =
         (options_.max_sequential_skip_in_iterations + 1) % 4;
     OpenWith(policy);

@@ -18,10 +18,6 @@ inline uint64_t MostSampledSeeks(uint64_t seeks) {
   return PROTEAN_SAMPLES_SEEKS ? seeks / 400 + 8 : 0;
 }
 
-inline const std::string& Pick(const Keys& keys, Random* rnd) {
-  return keys[rnd->Uniform(static_cast<int>(keys.size()))];
-}
-
 class TwinDB {
  public:
   enum Twin { kProtean, kPlain };

@@ -339,7 +339,7 @@ TEST_F(WriteFaultsTest, Random) {
       Status s;
       FailedIn(trouble, n, [&] {
         for (int w = 0; w < 2000 && s.ok(); w++) {
-          const std::string& key = Pick(keys_, &rnd);
+          const std::string& key = AnyOf(keys_, &rnd);
           const std::string value(rnd.Uniform(300), static_cast<char>('a' + i));
           s = db_->Put(WriteOptions(), key, value);
           if (s.ok()) contents_[key] = value;

@@ -80,8 +80,9 @@ class CheckedReads {
   void Seeks(const Keys& keys, uint32_t seed, int count) {
     Random rnd(seed);
     for (int i = 0; i < count; i++) {
-      std::string lo = Pick(keys, &rnd);
-      std::string hi = rnd.OneIn(2) ? Pick(keys, &rnd) : Pick(Around(lo), &rnd);
+      std::string lo = AnyOf(keys, &rnd);
+      std::string hi =
+          rnd.OneIn(2) ? AnyOf(keys, &rnd) : AnyOf(Around(lo), &rnd);
       if (lo > hi) std::swap(lo, hi);
       const Slice lower(lo);
       const Slice upper(hi);
@@ -128,8 +129,8 @@ class CheckedReads {
   void Counts(const Keys& keys, uint32_t seed) {
     Random rnd(seed);
     for (int i = 0; i < 20; i++) {
-      std::string lo = Pick(keys, &rnd);
-      std::string hi = Pick(keys, &rnd);
+      std::string lo = AnyOf(keys, &rnd);
+      std::string hi = AnyOf(keys, &rnd);
       if (lo > hi) std::swap(lo, hi);
       CountResult result;
       const Status s =

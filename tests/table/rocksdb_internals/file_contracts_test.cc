@@ -195,7 +195,7 @@ TEST(CHandlesTest, TransactionDatabases) {
 
 // ---- Questions to filters ----
 
-// Its builders and readers note what they are asked.
+// The policy's builders and readers note what they are asked.
 class RecordingPolicy : public FilterPolicy {
  public:
   const char* Name() const override { return "RecordingPolicy"; }
