@@ -89,6 +89,11 @@ inline Slice WithoutZeros(const Slice& key) {
   while (size > 0 && key[size - 1] == '\0') size--;
   return Slice(key.data(), size);
 }
+// The size of the longer bound of a range. Zeros at its end, which many a bound
+// right behind a key has, would only multiply the prefixes to be tested.
+inline size_t LongestWithoutZeros(const Slice& lo, const Slice& hi) {
+  return std::max(WithoutZeros(lo).size(), WithoutZeros(hi).size());
+}
 
 // Moves a prefix of `bits` bits, given by its bytes, on to the next one, or by
 // as many as `steps`, which are below 2^16. False if there is none; then it

@@ -141,8 +141,17 @@ class Proteus::RangeQuery {
   uint64_t prefixes_ = kMaxPrefixProbes;
 };
 
-bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
+bool Proteus::RangeMayMatch(const Slice& lo, const Slice& bound,
                             bool hi_inclusive) const {
+  const bool before_hi =
+      !hi_inclusive && EndsBefore(bound, header_.shortest_key);
+  Slice hi = bound;
+  if (!hi_inclusive && !before_hi) {
+    if (bound.empty()) return false;
+    // A range that ends before a key and a zero ends with the key.
+    hi.remove_suffix(1);
+    hi_inclusive = true;
+  }
   const uint64_t lo_word = LoadBits64(lo, 0);
   uint64_t hi_word = LoadBits64(hi, 0);
   if (lo_word >= hi_word) {
@@ -153,7 +162,6 @@ bool Proteus::RangeMayMatch(const Slice& lo, const Slice& hi,
       return false;
     }
   }
-  const bool before_hi = !hi_inclusive && EndsBefore(hi, header_.shortest_key);
   if (before_hi && WithoutZeros(hi).size() <= sizeof(hi_word)) {
     if (hi_word == 0) return false;
     hi_word--;
@@ -174,7 +182,7 @@ bool Proteus::BytesMayMatch(const Slice& lo, const Slice& hi,
                             bool before_hi) const {
   // The keys have all prefixes that may be tested, or what the query has of
   // them.
-  const size_t size = BoundBytes(std::max(lo.size(), hi.size()));
+  const size_t size = BoundBytes(LongestWithoutZeros(lo, hi));
   if (size > kMaxBoundBytes) return true;
   const ByteKey lo_key(lo, size);
   ByteKey hi_key(hi, size);

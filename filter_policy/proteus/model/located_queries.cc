@@ -48,7 +48,8 @@ bool LocateQuery(const Slice& lo, const Slice& hi, bool hi_inclusive,
     query->lo_shared = std::max(query->lo_shared, SharedBits(lo, key));
     query->hi_shared = std::max(query->hi_shared, SharedBits(last, key));
   }
-  query->bytes = static_cast<uint32_t>(std::max(lo.size(), hi.size()));
+  query->bytes =
+      static_cast<uint32_t>(lo == hi ? lo.size() : LongestWithoutZeros(lo, hi));
   query->weight = 1;
   query->bounds_shared = SharedBits(lo, last);
   if (query->bounds_shared != kAllBits) {
