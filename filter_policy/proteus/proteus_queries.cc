@@ -123,6 +123,15 @@ class Proteus::RangeQuery {
       bits -= layer.stride;
     }
     prefixes_ -= more + 1;
+    if (more > 0) {
+      // Where keys lack what the bounds share, none of these need be tested.
+      const size_t same = lo.slice().difference_offset(hi.slice());
+      const Slice shared = WithoutZeros(Slice(lo.slice().data(), same));
+      if (8 * shared.size() >= layer.bits &&
+          !filter_.SeriesContains(layer, shared)) {
+        return false;
+      }
+    }
     const PrefixLength length = filter_.LengthIn(layer, bits);
     for (typename Key::Prefixes prefixes(lo, length);;
          prefixes.Move(1, length)) {

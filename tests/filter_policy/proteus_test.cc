@@ -616,6 +616,29 @@ TEST(ProteusTrapsTest, WideRangesAreAnsweredSoon) {
   }
 }
 
+// A range that ends right behind a key asks no more than one that ends with it.
+TEST(ProteusTrapsTest, ZerosBehindBoundsChangeNothing) {
+  Random rnd(9);
+  const auto draw = [&](size_t) {
+    return "a" + RandomString(&rnd, "abcdefgh", 19);
+  };
+  const Keys keys = MakeKeys(500, draw);
+  for (const ProteusDesign& design :
+       {TrieAndSet(0, 16, kBloomAmq, 8), TrieAndSet(0, 32, kRibbonAmq, 16),
+        TrieAndSet(14, 100), TwoSets(20, 90)}) {
+    SCOPED_TRACE(design.Describe());
+    const OwnBlock block(BuildProteusBlock(keys, design, 12));
+    for (size_t i = 0; i < 1000; i++) {
+      const std::string lo = draw(i);
+      std::string hi = lo;
+      hi.back()++;
+      const bool answer = block->RangeMayMatch(lo, hi, true);
+      EXPECT_EQ(answer, block->RangeMayMatch(lo, hi + '\0', false));
+      EXPECT_EQ(answer, block->RangeMayMatch(lo + '\0', hi + '\0', true));
+    }
+  }
+}
+
 // The longest key that a query may name, and every prefix of it in the series.
 TEST(ProteusTrapsTest, LongQueriesAreAnsweredSoon) {
   const std::string key(1 << 20, 'q');
