@@ -5,8 +5,11 @@
 
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <cstdlib>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -26,17 +29,25 @@ namespace ROCKSDB_NAMESPACE::protean {
 // Whether the files of a column family ask Protean's filters, and sample what
 // they are asked: for the hour when nothing else helps. Thread safe.
 struct FilterSwitch {
-  // The environment variable that switches all filters of the process off,
-  // whatever options say, if it is 0, false or off.
+  // The environment variable for all filters of the process, whatever options
+  // say: 0, off, false or no, in any case, switches them off. Unset, empty, 1,
+  // on, true or yes changes nothing.
   static constexpr char kVariable[] = "PROTEAN_RANGE_FILTERS";
-  // Returns true if it does. Looks once.
-  static bool IsOffInProcess() {
-    static const bool is_off = [] {
+  enum class Variable { kOn, kOff, kUnknown };
+  // What it says. Looks once.
+  static Variable OfProcess() {
+    static const Variable variable = [] {
       const char* const value = getenv(kVariable);
-      const std::string text = value == nullptr ? "" : value;
-      return text == "0" || text == "false" || text == "off";
+      std::string text = value == nullptr ? "" : value;
+      for (char& c : text) c = static_cast<char>(tolower(c));
+      const auto is_any_of = [&](std::initializer_list<const char*> values) {
+        return std::find(values.begin(), values.end(), text) != values.end();
+      };
+      return is_any_of({"0", "off", "false", "no"})      ? Variable::kOff
+             : is_any_of({"", "1", "on", "true", "yes"}) ? Variable::kOn
+                                                         : Variable::kUnknown;
     }();
-    return is_off;
+    return variable;
   }
 
   bool IsOn() const {
@@ -44,7 +55,7 @@ struct FilterSwitch {
   }
 
   std::atomic<bool> wanted{true};  // the option range_filters
-  const bool may_be_on = !IsOffInProcess();
+  const bool may_be_on = OfProcess() != Variable::kOff;
 };
 
 // ---- Filtered file ----
@@ -182,9 +193,9 @@ class FilteredFile {
   // Returns true if GetRangeFilter may return a filter.
   bool has_range_filter() const { return has_range_filter_; }
 
-  // Returns true if other files of the column family may have deletions() that
-  // iterators skip.
-  bool MayBeInSkippingSearch() const { return is_bytewise_; }
+  // Returns true if keys are in bytewise order, and have no timestamps. Then
+  // other files of the column family may have deletions() that iterators skip.
+  bool is_bytewise() const { return is_bytewise_; }
   // Returns true if iterators over the file may wait at markers, as far as the
   // file tells: it has a range filter, and keys without timestamps.
   bool allows_markers() const { return has_range_filter_ && is_bytewise_; }

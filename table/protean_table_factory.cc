@@ -261,11 +261,15 @@ Status ProteanTableFactory::NewTableReader(
                            std::move(file), &opened);
   if (!s.ok()) return s;
   // There is no log yet when the DB's options are validated.
-  if (FilterSwitch::IsOffInProcess()) {
+  const FilterSwitch::Variable variable = FilterSwitch::OfProcess();
+  if (variable != FilterSwitch::Variable::kOn) {
     WarnOnce(&shared_->warned_of_variable, opened->info_log(),
              std::string("the environment variable ") +
                  FilterSwitch::kVariable +
-                 " switches all range filters of this process off");
+                 (variable == FilterSwitch::Variable::kOff
+                      ? " switches all range filters of this process off"
+                      : " is ignored, because it is none of 0, off, false, no, "
+                        "1, on, true and yes"));
   }
   const FilterUse use = UseOf(opened.get());
   const ProteanFilterPolicy* const policy = SampledPolicyOf(*opened, use);

@@ -52,6 +52,12 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
       : file_(file),
         inner_(file->file(), read_options, arguments),
         markers_allowed_(AllowsMarkers(*file, inner_)),
+        // DBIter expects no total order. Otherwise it may seek a key of another
+        // prefix at a turn.
+        seeks_prefixes_(arguments.caller == TableReaderCaller::kUserIterator &&
+                        file->is_bytewise() && inner_.SeeksPrefixes() &&
+                        !read_options.total_order_seek &&
+                        !read_options.auto_prefix_mode),
         // With pin_data, RocksDB keeps the files that it has left; with a
         // table_filter, some files are not in the search (seek_decision.h).
         skips_allowed_(markers_allowed_ && !read_options.pin_data &&
@@ -125,7 +131,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
       if (still_waits) {
         outcomes_.CountReached(kind, Valid());
       } else if (is_asked) {
-        outcomes_.CountRead(kind, Valid());
+        outcomes_.CountRead(kind, HasFound());
         if (file_->SeesAllVersions(ExtractInternalKeyFooter(target))) {
           NoteGap(user_key);
         }
@@ -310,15 +316,6 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   void RecordNothingFrom(const Slice& target) override {
     if (bounds_.upper != nullptr) {
       RecordEmptyRange(target, *bounds_.upper, /*hi_inclusive=*/false);
-      return;
-    }
-    const SliceTransform* extractor = inner_.prefix_extractor();
-    if (!inner_.SeeksPrefixes() || !extractor->InDomain(target)) return;
-    // The range of which the block-based table has asked the filter.
-    const Slice prefix = extractor->Transform(target);
-    std::string end;
-    if (target.starts_with(prefix) && FirstAfterPrefix(prefix, &end)) {
-      RecordEmptyRange(prefix, end, /*hi_inclusive=*/false);
     }
   }
   bool FindNextValue(const Slice& from, const Slice* limit,
@@ -415,6 +412,16 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
         !read_options().tailing && read_options().table_filter == nullptr) {
       bounds_.Add(search_->bounds.Take(target, backwards));
     }
+    if (seeks_prefixes_ && bounds_.upper == nullptr && target != nullptr &&
+        !backwards) {
+      bounds_.AddPrefix(*target, *inner_.prefix_extractor(),
+                        read_options().prefix_same_as_start);
+    }
+  }
+  // Whether a seek forward, which has read the file, has found a key.
+  bool HasFound() const {
+    return Valid() && (!bounds_.may_pass_upper ||
+                       file_->UserKey(key()).compare(*bounds_.upper) < 0);
   }
 
   // The file's filter, or nullptr, until the iterator reads or turns invalid.
@@ -776,17 +783,15 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   [[gnu::always_inline]] void Sample(const Slice& target, bool backwards,
                                      bool inclusive) {
     if (file_->queue() == nullptr) return;
-    const bool found = backwards ? HasFoundBackwards() : Valid();
+    const bool found = backwards ? HasFoundBackwards() : HasFound();
     if (found) {
       if (search_ == nullptr) return;
     } else {
       // Without a bound, there is nothing to learn beyond the file's first or
       // last key: the filter knows them. At a key the status is OK, and need
       // not be copied.
-      const bool has_end = backwards ? bounds_.lower != nullptr
-                                     : bounds_.upper != nullptr ||
-                                           inner_.prefix_extractor() != nullptr;
-      if (!has_end || !status().ok()) return;
+      const Slice* const end = backwards ? bounds_.lower : bounds_.upper;
+      if (end == nullptr || !status().ok()) return;
     }
     if (!file_->queue()->Tick() || !file_->IsOn()) return;
     if (found) {
@@ -809,6 +814,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
   State state_ = State::kEmpty;
   IterBoundCheck bound_check_ = IterBoundCheck::kUnknown;  // unless kReading
   const bool markers_allowed_;
+  const bool seeks_prefixes_;
   const bool skips_allowed_;  // of deletions
   bool prepared_ = false;     // whether inner_ has read ahead for a MultiScan
   // Whether an open seek has found a gap, from the marker to the key at which

@@ -54,7 +54,7 @@ class ProteanTableReader : public TableReader, public FilteredFile {
           !skip_filters && IsOn() && (has_range_filter() || queue() != nullptr);
       // Where scans may skip deletions, all files of a search are part of it:
       // those that are not asked may have values that the deletions hide.
-      if (is_asked || MayBeInSkippingSearch()) {
+      if (is_asked || is_bytewise()) {
         return NewProteanTableIterator(this, read_options,
                                        {prefix_extractor, arena, caller,
                                         allow_unprepared_value, skip_filters});

@@ -177,8 +177,8 @@ class Preflight : public Command {
     const auto& extractor = family.options.prefix_extractor;
     AddIf(extractor != nullptr, "prefix_extractor",
           extractor == nullptr ? "" : extractor->AsString(), kPartly,
-          "prefix seeks are filtered if they are forward and have an upper "
-          "bound; set total_order_seek or auto_prefix_mode for others");
+          "prefix seeks are filtered if they are forward; set "
+          "total_order_seek or auto_prefix_mode for others");
     AddIf(!table.whole_key_filtering, "whole_key_filtering", "false", kSet,
           "true: without whole keys, no seek is filtered");
     AddIf(family.options.optimize_filters_for_hits, "optimize_filters_for_hits",

@@ -13,8 +13,10 @@
 #include <utility>
 
 #include "filter_policy/open_db/level_sums.h"
+#include "filter_policy/range_filter.h"
 #include "rocksdb/options.h"
 #include "rocksdb/slice.h"
+#include "rocksdb/slice_transform.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -139,6 +141,7 @@ struct SeekBounds {
     lower = read_options.iterate_lower_bound;
     stops_at_upper = false;
     stops_at_lower = false;
+    may_pass_upper = false;
   }
   // Adds the bounds of the thread, or none if that is nullptr, where Take found
   // none.
@@ -155,6 +158,22 @@ struct SeekBounds {
     }
   }
 
+  // Adds the end of the prefix of the target of a prefix seek, which finds
+  // nothing from there on, where there is no upper bound. `stops` tells whether
+  // RocksDB's iterator hides the keys of other prefixes.
+  void AddPrefix(const Slice& target, const SliceTransform& extractor,
+                 bool stops) {
+    if (!extractor.InDomain(target)) return;
+    const Slice prefix = extractor.Transform(target);
+    if (!target.starts_with(prefix) || !FirstAfterPrefix(prefix, &prefix_end)) {
+      return;
+    }
+    prefix_end_slice = prefix_end;
+    upper = &prefix_end_slice;
+    stops_at_upper = stops;
+    may_pass_upper = !stops;
+  }
+
   SeekKind ForwardKind() const {
     return upper != nullptr ? SeekKind::kClosed : SeekKind::kOpen;
   }
@@ -165,11 +184,14 @@ struct SeekBounds {
   // User keys, or nullptr for no bound. The upper bound is exclusive.
   const Slice* upper = nullptr;
   const Slice* lower = nullptr;
-  // Whether the table iterator itself must stop at the bound, which is the
-  // thread's.
+  // Whether the table iterator itself must stop at the bound, which RocksDB
+  // does not know.
   bool stops_at_upper = false;
   bool stops_at_lower = false;                 // unless the seek may go below
+  bool may_pass_upper = false;                 // the end of a prefix
   std::shared_ptr<const ThreadBounds> thread;  // keeps its keys
+  std::string prefix_end;
+  Slice prefix_end_slice;
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean

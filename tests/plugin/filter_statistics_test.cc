@@ -127,9 +127,11 @@ TEST_F(FilterStatisticsTest, PrefixSeeks) {
   ExpectClosed({kNegative, kNothing, kNothing});
   EXPECT_EQ(Key(50), FirstIn(Key(10), Key(60), read));
   ExpectClosed({kTrue, kNothing, kNothing});
-  // Without a bound, only RocksDB asks the filter, for the prefix.
+  // Without a bound, the prefix ends the range.
   EXPECT_EQ("", FirstFrom(Key(1000), read));
-  ExpectOpen({kNothing, kNothing, kNothing});
+  ExpectClosed({kNegative, kNothing, kNothing});
+  EXPECT_EQ(Key(50), FirstFrom(Key(10), read));
+  ExpectClosed({kTrue, kNothing, kNothing});
 }
 
 TEST_F(FilterStatisticsTest, BlocksThatAreNotInTheCacheTeachNothing) {

@@ -181,15 +181,22 @@ TEST_F(MutableOptionsTest, RangeFiltersAreSwitchedOffAndOn) {
 // The variable is read once, so this is a process of its own.
 TEST_F(MutableOptionsTest, TheEnvironmentSwitchesFiltersOff) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  const auto read_blocks = [this] {
+  const auto read_blocks = [this](const std::string& line, bool off) {
     OpenWith("proteus:20", "range_filters=true");
     WriteFile();
-    EXPECT_GE(DataBlocksForAbsent(), uint64_t{kNumKeys} - 1);
-    ExpectInLog("PROTEAN_RANGE_FILTERS switches all range filters", 1);
+    EXPECT_EQ(off, DataBlocksForAbsent() >= uint64_t{kNumKeys} - 1);
+    ExpectInLog("PROTEAN_RANGE_FILTERS " + line, line.empty() ? 0 : 1);
     _exit(HasFailure() ? 1 : 0);
   };
-  setenv("PROTEAN_RANGE_FILTERS", "off", 1);
-  EXPECT_EXIT(read_blocks(), testing::ExitedWithCode(0), "");
+  for (const auto& [value, line, off] :
+       {std::tuple("off", "switches all range filters", true),
+        {"No", "switches all range filters", true},
+        {"of", "is ignored", false},
+        {"Yes", "", false}}) {
+    setenv("PROTEAN_RANGE_FILTERS", value, 1);
+    EXPECT_EXIT(read_blocks(line, off), testing::ExitedWithCode(0), "")
+        << value;
+  }
   unsetenv("PROTEAN_RANGE_FILTERS");
 }
 

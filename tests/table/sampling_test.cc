@@ -337,7 +337,7 @@ TEST_F(OpenSeekSamplingTest, AllAreEmptyForARun) {
   }
 }
 
-// Prefix seeks are asked for all keys with a prefix.
+// Prefix seeks are asked for the rest of the prefix.
 TEST_F(SamplingTest, PrefixSeeks) {
   options_.prefix_extractor.reset(NewFixedPrefixTransform(7));
   SetPolicy(1);
@@ -345,8 +345,50 @@ TEST_F(SamplingTest, PrefixSeeks) {
   for (uint64_t i = 0; i < kKeys; i++) Put(BigEndian(1024 * i), "a value");
   Flush();
   EXPECT_EQ("", FirstFrom(BigEndian(1024 * 5 + 256 + 7)));
-  ExpectSampled({{BigEndian(1024 * 5 + 256).substr(0, 7),
+  ExpectSampled({{BigEndian(1024 * 5 + 256 + 7),
                   BigEndian(1024 * 5 + 512).substr(0, 7), false}});
+}
+
+// A prefix seek without a bound asks the filter for the rest of the prefix, and
+// teaches it.
+TEST_F(SamplingTest, PrefixSeeksEndWithThePrefix) {
+  options_.prefix_extractor.reset(NewFixedPrefixTransform(4));
+  const auto key = [](uint64_t prefix, uint64_t rest) {
+    return BigEndian(prefix).substr(4) + BigEndian(rest * 1000).substr(4);
+  };
+  for (const char* policy :
+       {"surf:0:8", "{id=protean.Proteus;sample_every=1}"}) {
+    SetTable(std::string("block_size=256;filter_policy=") + policy);
+    OpenNew();
+    for (const uint64_t first : {0, 2}) {
+      Keys keys;
+      for (uint64_t i = first; i < 1200; i += 4) {
+        for (uint64_t rest = 1; rest < 5; rest++) keys.push_back(key(i, rest));
+      }
+      WriteFile(keys, /*level=*/1 + static_cast<int>(first / 2));
+    }
+    for (const bool taught : {false, true}) {
+      uint64_t blocks = 0;
+      for (const bool same_prefix : {false, true}) {
+        ReadOptions read;
+        read.prefix_same_as_start = same_prefix;
+        for (uint64_t i = 0; i < 1200; i++) {
+          const std::string target = key(i, i % 3 == 0 ? 6 : i % 3);
+          const uint64_t before = DataBlocks();
+          const std::string found = FirstFrom(target, read);
+          if (i % 2 == 0 && i % 3 > 0) {
+            ASSERT_EQ(target, found);
+          } else {
+            ASSERT_TRUE(!same_prefix || found.empty());
+            ASSERT_FALSE(Slice(found).starts_with(target.substr(0, 4)));
+            blocks += DataBlocks() - before;
+          }
+        }
+      }
+      EXPECT_TRUE(!taught || blocks < 100) << policy << blocks;
+      Compact();
+    }
+  }
 }
 
 // ---- Files of RocksDB alone ----
