@@ -83,11 +83,12 @@ struct ProteusOptions {
   uint32_t sample_capacity = 20000;
   // One in that many empty queries is kept as a sample. Positive. Mutable.
   uint32_t sample_every = 100;
-  // A file of queries to start with. One that is missing or cannot be used is
-  // logged, and keeps no DB from opening. Empty for none.
+  // A file of queries to start with. One that is missing or cannot be read is
+  // logged; only a device or a pipe keeps a DB from opening. Empty for none.
   std::string seed_file{};
   // The absolute path of a file in which the samples are kept from one opening
-  // of the DB to the next, in a folder that exists. Empty for none.
+  // of the DB to the next, in a folder that exists. No device or pipe. Empty
+  // for none.
   std::string samples_file{};
 };
 

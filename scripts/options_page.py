@@ -38,19 +38,34 @@ ProteanTable has all options of `BlockBasedTableOptions`, and two more:
 | `range_filters` | `true` | False switches filters off: none of Protean is asked, nor are queries sampled, from the next read on. Files get filters as before. Mutable. |
 | `miss_cache_size` | `1048576` | Bytes of a table, one for each open DB, in which recent reads in vain are remembered: a query that a filter has let through wrongly is not paid again while it is there. A quarter is for ranges that scans have found to be deleted. Allocated with the first such read, as far as there is [room for memory beside filters](tuning.md#one-cap-for-memory). The first file to need it decides. 0 switches it off. |
 
-The environment variable `PROTEAN_RANGE_FILTERS=off` does that for a whole process.
+The environment variable `PROTEAN_RANGE_FILTERS=off` switches filters off in a whole process, whatever `range_filters` says.
+So do `0`, `false` and `no`, in any case of letters. Another value leaves them on, and is a warning in the log.
+
+`filter_policy` is one of the policies below, one of RocksDB's, such as `bloomfilter:10`, or `nullptr`, the default, with which
+files get no filters. The command `protean` takes `none` for `nullptr`, too.
 """
 
 # The heading of each section, the header and the struct that it is about, and what is said before the table.
 SECTIONS = (
-    ("Proteus: `proteus`, `proteus:BITS`, or `{id=protean.Proteus;...}`", "plugin/protean.h", "ProteusOptions", ""),
-    ("SuRF: `surf`, `surf:HASH:REAL`, or `{id=protean.SuRF;...}`", "plugin/protean.h", "SurfOptions", ""),
+    (
+        "Proteus: `proteus`, `proteus:BITS`, `proteus:BITS:TYPE`, or `{id=protean.Proteus;...}`",
+        "plugin/protean.h",
+        "ProteusOptions",
+        "In C++, `NewProteusFilterPolicy` takes these options. TYPE is a `prefix_filter_type`. An options string has one more, `seeds`,\n"
+        "which `protean apply` writes: [queries to start with](internals/sampling.md#files) if `seed_file` names none that can be read.\n",
+    ),
+    (
+        "SuRF: `surf`, `surf:HASH:REAL`, `surf:HASH:REAL:PREFIX`, or `{id=protean.SuRF;...}`",
+        "plugin/protean.h",
+        "SurfOptions",
+        "In C++, `NewSurfFilterPolicy` takes these options.\n",
+    ),
     (
         "A policy for each level: `levels:POLICY,POLICY,...`",
         None,
         None,
         "The first policy is for level 0, the next one for level 1, and the last one for all further levels. A policy may be one of\n"
-        "RocksDB's, or `nullptr` for no filter. A policy with options of its\n"
+        "RocksDB's, or `nullptr` for no filter. In C++, `NewLevelsFilterPolicy` takes them. A policy with options of its\n"
         "own stands in braces: `{id=protean.Levels;policies={bloomfilter:10,{id=protean.Proteus;bits_per_key=12}}}`.\n",
     ),
     (

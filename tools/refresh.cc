@@ -44,9 +44,9 @@ constexpr CommandText kRefresh = {
 files whose filters do badly with current queries and would do better if they were rebuilt, and
 rewrites them into their own level, those with the largest gain per byte first. Current queries are
 the samples that the DB has saved (samples_file of the filter policy), and those of --samples; a column
-family without any is left alone unless --without_samples is given. With --all, all files are rewritten
-whose filters are not of the present policy, as after protean apply; the same command does the rest after an
-interruption. With --live, the process that has the DB open does it, within the limits of its
+family without any is left alone unless --without_samples or --all is given. With --all, all files are
+rewritten whose filters are not of the present policy, as after protean apply; the same command does the rest
+after an interruption. With --live, the process that has the DB open does it, within the limits of its
 protean::FilterRefresher (plugin/refresh_filters.h); otherwise no other process may have the DB open, except
 with --dry_run. A TransactionDB (allow_2pc=true in its OPTIONS file) is not rewritten,
 whatever its write policy: refresh it in its application.

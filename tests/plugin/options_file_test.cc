@@ -435,6 +435,8 @@ TEST(OptionsPageTest, HasEachOption) {
     ExpectOptions(heading, policy->ToString(ConfigOptions()));
   }
   ExpectOptions("Refreshing", RefreshOptions().ToString());
+  // Options of text alone.
+  ExpectHas(ContentsOf(PROTEAN_SOURCE_DIR "/docs/options.md"), {"`seeds`"});
 }
 
 // ---- Options and results of refreshes ----
