@@ -4,6 +4,7 @@
 //  their answers against the truth.
 
 #include <gflags/gflags.h>
+#include <malloc.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -15,6 +16,7 @@
 #include "db_bench_ext/memory_filter.h"
 #include "db_bench_ext/own_flags.h"
 #include "db_bench_ext/peer_filter.h"
+#include "db_bench_ext/process_memory.h"
 #include "db_bench_ext/seed_samples.h"
 #include "db_bench_ext/stopwatch.h"
 #include "db_bench_ext/workload.h"
@@ -99,6 +101,7 @@ Status Measure(const std::string& spec, const Workload& workload,
                const QueryLists& lists, Json* row) {
   PeerResult result;
   FilterReport report;
+  Json build_mib;
   if (!FLAGS_peer.empty() && spec.rfind("peer:", 0) == 0) {
     const Status s =
         RunPeer(FLAGS_peer, spec.substr(5), workload.keys, workload.samples,
@@ -112,7 +115,11 @@ Status Measure(const std::string& spec, const Workload& workload,
       return Status::InvalidArgument("filter none cannot be measured here");
     }
     SeedSamples(policy.get(), workload.samples);
+    malloc_trim(0);
+    ResetPeakMemory();
+    const double memory = ProcessMiB("VmRSS:");
     const MemoryFilter filter(policy, workload.keys);
+    build_mib = ProcessMiB("VmHWM:") - memory;
     result.bytes = filter.contents().size();
     result.build_ns = filter.build_ns();
     for (const auto* queries : {&lists.empty, &lists.positive, &lists.keys}) {
@@ -121,6 +128,7 @@ Status Measure(const std::string& spec, const Workload& workload,
     report = filter.report();
   }
   *row = RowOf(spec, result, lists);
+  (*row)["build_mib"] = build_mib;
   (*row)["model_ms"] = static_cast<double>(report.model_micros) / 1000;
   (*row)["predicted_fpr"] =
       report.predicted_fpr < 0 ? Json(nullptr) : Json(report.predicted_fpr);

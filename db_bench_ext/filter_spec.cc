@@ -5,6 +5,7 @@
 #include <deque>
 #include <sstream>
 
+#include "db_bench_ext/arf.h"
 #include "db_bench_ext/design_policy.h"
 #include "db_bench_ext/fst_steps.h"
 #include "db_bench_ext/oracle.h"
@@ -53,6 +54,7 @@ double BitsPerKey(const std::string& spec) {
 void RegisterComparisonPolicies() {
   RegisterOracle();
   RegisterRosetta();
+  RegisterArf();
   // Filters of Proteus' kind, which is registered; their policies alone are
   // new.
   static const bool registered = [] {

@@ -18,8 +18,8 @@ namespace ROCKSDB_NAMESPACE::protean {
 const char* FiltersHelp(const std::string& what);
 
 // Lets options name the policies that exist for comparison: oracle (oracle.h),
-// rosetta (rosetta.h), and prefixbloom and prefixbloom2, with one and two Bloom
-// filters of prefixes (1PBF and 2PBF of the Proteus paper).
+// rosetta (rosetta.h), arf (arf.h), and prefixbloom and prefixbloom2, with one
+// and two Bloom filters of prefixes (1PBF and 2PBF of the Proteus paper).
 void RegisterComparisonPolicies();
 
 // Splits a comma-separated list, dropping empty parts.

@@ -8,8 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "db_bench_ext/key_arithmetic.h"
-#include "filter_policy/protean_filter_policy.h"
+#include "db_bench_ext/number_filter.h"
 #include "util/coding.h"
 #include "util/hash.h"
 
@@ -18,32 +17,11 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 constexpr FilterKind kRosettaKind{254};
-constexpr char kUsage[] = "rosetta:BITS_PER_KEY";
 constexpr int kMaxLevels = 64;
 // The maximum number of prefixes that a query asks for. Even at 18 bits per
 // key, most of such queries are false positives.
 constexpr int kMaxProbes = 1 << 14;
 const double kLn2 = std::log(2.0);
-
-uint64_t HeadOf(const Slice& key) {
-  std::string bytes(key.data(), std::min<size_t>(key.size(), 8));
-  bytes.resize(8, '\0');
-  return LeadingNumber(bytes);
-}
-
-// The keys of 8 bytes in a range, both ends included. Returns false if there is
-// none.
-bool ToNumbers(const Slice& lo, const Slice& hi, bool hi_inclusive,
-               uint64_t* first, uint64_t* last) {
-  *first = HeadOf(lo);
-  *last = HeadOf(hi);
-  // A shorter bound is below its own bytes followed by zeros, so an upper bound
-  // of fewer than 8 bytes is excluded.
-  const bool excluded = hi.size() < 8 || (hi.size() == 8 && !hi_inclusive);
-  if (excluded && *last == 0) return false;
-  *last -= excluded ? 1 : 0;
-  return *first <= *last;
-}
 
 // Calls visit(level, prefix) for the dyadic nodes of [first, last] in order,
 // until it returns true. Returns whether it did.
@@ -77,7 +55,7 @@ struct Level {
   }
 };
 
-class Rosetta : public RangeFilter {
+class Rosetta : public NumberFilter {
  public:
   static Status Open(const PartContents& part,
                      std::unique_ptr<RangeFilter>* filter) {
@@ -101,23 +79,19 @@ class Rosetta : public RangeFilter {
     return Status::OK();
   }
 
-  bool KeyMayMatch(const Slice& key) const override {
-    return RangeMayMatch(key, key, /*hi_inclusive=*/true);
-  }
-  bool RangeMayMatch(const Slice& lo, const Slice& hi,
-                     bool hi_inclusive) const override {
-    uint64_t first = 0;
-    uint64_t last = 0;
-    int probes = 0;
-    return ToNumbers(lo, hi, hi_inclusive, &first, &last) &&
-           VisitNodes(first, last, [&](int level, uint64_t prefix) {
-             return Doubt(level, prefix, &probes);
-           });
-  }
   FilterReport Report() const override {
     FilterReport report;
     report.design = "levels 0 to " + std::to_string(levels_.size() - 1);
     return report;
+  }
+
+ protected:
+  bool NumbersMayMatch(const NumberSpan& range) const override {
+    int probes = 0;
+    return VisitNodes(range.first, range.second,
+                      [&](int level, uint64_t prefix) {
+                        return Doubt(level, prefix, &probes);
+                      });
   }
 
  private:
@@ -137,13 +111,9 @@ class Rosetta : public RangeFilter {
   std::vector<Level> levels_;
 };
 
-class RosettaBuilder : public RangeFilterBuilder {
+class RosettaBuilder : public NumberFilterBuilder {
  public:
-  RosettaBuilder(double bits_per_key, std::shared_ptr<QueryQueue> samples,
-                 const FilterTask& task)
-      : RangeFilterBuilder(task),
-        bits_per_key_(bits_per_key),
-        samples_(std::move(samples)) {}
+  using NumberFilterBuilder::NumberFilterBuilder;
 
   void Write(size_t /*part*/, char* payload) override {
     EncodeFixed64(payload, levels_.size());
@@ -151,7 +121,7 @@ class RosettaBuilder : public RangeFilterBuilder {
     for (size_t r = 0; r < levels_.size(); r++) {
       EncodeFixed64(payload + 8 + 16 * r, levels_[r].bits);
       EncodeFixed64(payload + 16 + 16 * r, levels_[r].probes);
-      for (const uint64_t key : keys_) {
+      for (const uint64_t key : keys()) {
         levels_[r].ForBits(r, key >> r, [bits](uint64_t bit) {
           bits[bit / 8] = static_cast<char>(bits[bit / 8] | 1 << (bit % 8));
           return true;
@@ -160,7 +130,6 @@ class RosettaBuilder : public RangeFilterBuilder {
       bits += levels_[r].bytes();
     }
   }
-  double ApproximateBitsPerKey() const override { return bits_per_key_; }
   uint64_t MaxSize() const override {
     return static_cast<uint64_t>(Bits()) / 8 + 32 * kMaxLevels;
   }
@@ -172,50 +141,28 @@ class RosettaBuilder : public RangeFilterBuilder {
   }
 
  protected:
-  void Add(const Slice& key, size_t, size_t) override {
-    fits_ = fits_ && key.size() == 8;
-    keys_.push_back(HeadOf(key));
-  }
-  Status Plan(const KeysEnd&, std::vector<PlannedPart>* parts) override {
-    if (!fits_) return Status::NotSupported("rosetta: keys have 8 bytes here");
+  uint64_t PlanPayload() override {
     Choose();
-    parts->resize(1);
-    parts->front().num_keys = num_keys();
-    parts->front().payload_size = 8 + 16 * levels_.size();
-    for (const Level& level : levels_) {
-      parts->front().payload_size += level.bytes();
-    }
-    return Status::OK();
+    uint64_t size = 8 + 16 * levels_.size();
+    for (const Level& level : levels_) size += level.bytes();
+    return size;
   }
-  size_t Memory() const override { return keys_.capacity() * sizeof(uint64_t); }
 
  private:
-  double Bits() const {
-    return std::max(64.0, bits_per_key_ * static_cast<double>(num_keys()));
-  }
-
   void Choose() {
     // The nodes of each sample query by level. The samples find nothing, so no
     // node of theirs has a key, and chance alone decides.
     std::vector<std::array<uint8_t, kMaxLevels>> nodes;
-    const auto samples = samples_->SnapshotFor(first_key(), last_key(), 10000);
-    for (const SampleQuery& query : samples.queries) {
-      uint64_t lo = 0;
-      uint64_t hi = 0;
-      if (!ToNumbers(query.lo, query.hi, query.hi_inclusive, &lo, &hi) ||
-          std::lower_bound(keys_.begin(), keys_.end(), lo) !=
-              std::upper_bound(keys_.begin(), keys_.end(), hi)) {
-        continue;
-      }
+    for (const auto& [first, last] : EmptySamples(10000)) {
       nodes.push_back({});
-      VisitNodes(lo, hi, [&](int level, uint64_t) {
+      VisitNodes(first, last, [&](int level, uint64_t) {
         return ++nodes.back()[level] == 0;
       });
     }
     std::vector<Level> levels(1);
     for (double left = Bits(); left > 0 && levels.size() < kMaxLevels;) {
       levels[0].bits = static_cast<uint64_t>(std::ceil(left));
-      const double per_key = left / static_cast<double>(keys_.size());
+      const double per_key = left / static_cast<double>(keys().size());
       levels[0].probes = std::max(1L, std::lround(per_key * kLn2));
       const double predicted =
           Predict(nodes, levels.size(), std::exp(-per_key * kLn2 * kLn2));
@@ -226,9 +173,10 @@ class RosettaBuilder : public RangeFilterBuilder {
       if (nodes.empty()) return;
       // Half of the bits are set where there are 1 / ln 2 for each prefix.
       uint64_t prefixes = 1;
-      for (size_t i = 1; i < keys_.size(); i++) {
-        prefixes +=
-            keys_[i] >> levels.size() != keys_[i - 1] >> levels.size() ? 1 : 0;
+      for (size_t i = 1; i < keys().size(); i++) {
+        prefixes += keys()[i] >> levels.size() != keys()[i - 1] >> levels.size()
+                        ? 1
+                        : 0;
       }
       levels.emplace_back();
       levels.back().bits = static_cast<uint64_t>(
@@ -256,60 +204,19 @@ class RosettaBuilder : public RangeFilterBuilder {
     return nodes.empty() ? -1 : sum / static_cast<double>(nodes.size());
   }
 
-  const double bits_per_key_;
-  const std::shared_ptr<QueryQueue> samples_;
-  std::vector<uint64_t> keys_;
-  bool fits_ = true;
   std::vector<Level> levels_;
   double predicted_ = -1;
-};
-
-class RosettaPolicy : public ProteanFilterPolicy {
- public:
-  explicit RosettaPolicy(double bits_per_key) : bits_per_key_(bits_per_key) {}
-  static const char* kClassName() { return "protean.Rosetta"; }
-  const char* Name() const override { return kClassName(); }
-  FileBuilders NewFileBuilders(const FilterBuildingContext& context, Env* env,
-                               uint64_t /*price*/) const override {
-    return {
-        kRosettaKind,
-        [this, queue = samples_->Queue(ColumnFamilyOf(context), env, nullptr)](
-            const FilterTask& task) {
-          return std::make_unique<RosettaBuilder>(bits_per_key_, queue, task);
-        }};
-  }
-  std::shared_ptr<SampleStore> Samples() const override { return samples_; }
-
- private:
-  const double bits_per_key_;
-  const std::shared_ptr<SampleStore> samples_ =
-      std::make_shared<SampleStore>(SampleStoreOptions());
 };
 
 }  // namespace
 
 void RegisterRosetta() {
-  static const auto parse = [](const std::string& spec,
-                               std::unique_ptr<const FilterPolicy>* policy) {
-    char* end = nullptr;
-    const size_t colon = spec.find(':');
-    const double bits =
-        colon == std::string::npos ? 0 : strtod(&spec[colon + 1], &end);
-    if (!(bits >= 1 && bits <= 100) || *end != '\0') {
-      return Status::InvalidArgument("filter_policy=" + spec +
-                                     " is not allowed; allowed: " + kUsage);
-    }
-    *policy = std::make_unique<RosettaPolicy>(bits);
-    return Status::OK();
-  };
-  static const FilterType type = {
-      kRosettaKind,
-      "rosetta",
-      Rosetta::Open,
-      {{RosettaPolicy::kClassName(), "rosetta", kUsage,
-        [] { return std::make_unique<RosettaPolicy>(12); }, parse}}};
   static std::once_flag once;
-  std::call_once(once, [] { RegisterFilterType(&type); });
+  std::call_once(once, [] {
+    RegisterNumberFilter({kRosettaKind, "protean.Rosetta", "rosetta",
+                          Rosetta::Open,
+                          MakeNumberFilterBuilder<RosettaBuilder>});
+  });
 }
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -89,7 +89,7 @@ class Bench:
             rows.setdefault(row["filter"], []).append(row)
         keys = " ".join(str(flags[name]) for name in ("key_type", "key_dist", "key_bytes", "num") if name in flags)
         for spec, repeats in rows.items():
-            if "key_file" not in flags and not spec.startswith(("bloom", "ribbon", "design")):
+            if "key_file" not in flags and not spec.startswith(("arf", "bloom", "ribbon", "design")):
                 self.sizes.setdefault(f"{keys} {spec}", repeats[0]["bits_per_key"])
             repeats.sort(key=lambda row: row["query_ns"])
             rows[spec] = repeats[len(repeats) // 2]

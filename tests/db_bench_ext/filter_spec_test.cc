@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Filters of benchmarks: suffixes, designs of Proteus by hand, and Rosetta.
+//  Filters of benchmarks: suffixes, designs of Proteus by hand, Rosetta and
+//  ARF.
 
 #include "db_bench_ext/filter_spec.h"
 
@@ -46,7 +47,7 @@ std::string DesignOf(const std::string& spec) {
 }
 
 // nullptr if the spec is refused.
-std::shared_ptr<const FilterPolicy> Rosetta(const std::string& spec) {
+std::shared_ptr<const FilterPolicy> PolicyOf(const std::string& spec) {
   std::shared_ptr<const FilterPolicy> policy;
   const Status s = MakeFilterPolicy(spec, &policy);
   EXPECT_EQ(s.ok(), policy != nullptr) << spec;
@@ -206,28 +207,33 @@ TEST(DesignPolicyTest, ListsAllDesigns) {
   }
 }
 
-// ---- Rosetta ----
+// ---- Rosetta, ARF ----
 
-TEST(RosettaTest, MissesNoKey) {
+TEST(NumberFilterTest, MissesNoKey) {
   const Keys keys = DifficultKeys();
-  const MemoryFilter filter(Rosetta("rosetta:12"), keys);
-  ASSERT_NE(nullptr, filter.block());
-  for (const std::string& key : keys) {
-    EXPECT_TRUE(filter.MayMatch({key, key}));
-    for (const uint64_t more : {1, 2, 77, 1 << 20}) {
-      EXPECT_TRUE(filter.MayMatch({KeyMinus(key, more), key}));
-      EXPECT_TRUE(filter.MayMatch({key, KeyPlus(key, more)}));
-      EXPECT_TRUE(filter.MayMatch({KeyMinus(key, more), KeyPlus(key, more)}));
+  for (const char* spec : {"rosetta:12", "arf:1", "arf:20"}) {
+    SCOPED_TRACE(spec);
+    const auto policy = PolicyOf(spec);
+    SeedSamples(policy.get(), EmptyRanges(keys, 256, 1000));
+    const MemoryFilter filter(policy, keys);
+    ASSERT_NE(nullptr, filter.block());
+    for (const std::string& key : keys) {
+      EXPECT_TRUE(filter.MayMatch({key, key}));
+      for (const uint64_t more : {1, 2, 77, 1 << 20}) {
+        EXPECT_TRUE(filter.MayMatch({KeyMinus(key, more), key}));
+        EXPECT_TRUE(filter.MayMatch({key, KeyPlus(key, more)}));
+        EXPECT_TRUE(filter.MayMatch({KeyMinus(key, more), KeyPlus(key, more)}));
+      }
+      // Bounds that are no keys.
+      EXPECT_TRUE(filter.MayMatch({key.substr(0, 3), key + "x", false}));
     }
-    // Bounds that are no keys.
-    EXPECT_TRUE(filter.MayMatch({key.substr(0, 3), key + "x", false}));
   }
 }
 
 TEST(RosettaTest, PredictsItsRate) {
   const Keys keys = DifficultKeys();
   for (const uint64_t length : {1, 16, 256}) {
-    const auto policy = Rosetta("rosetta:16");
+    const auto policy = PolicyOf("rosetta:16");
     std::vector<Query> queries = EmptyRanges(keys, length, 20000);
     SeedSamples(policy.get(), {queries.begin() + 10000, queries.end()});
     queries.resize(10000);
@@ -244,13 +250,39 @@ TEST(RosettaTest, PredictsItsRate) {
   }
 }
 
-TEST(RosettaTest, RefusesOthers) {
+TEST(ArfTest, AnswersMoreSamplesWithMoreBits) {
+  const Keys keys = DifficultKeys();
+  const std::vector<Query> samples = EmptyRanges(keys, 1 << 20, 1000);
+  int64_t last_matches = 1001;
+  for (const int bits : {1, 4, 8}) {
+    const auto policy = PolicyOf("arf:" + std::to_string(bits));
+    SeedSamples(policy.get(), samples);
+    const MemoryFilter filter(policy, keys);
+    EXPECT_LE(filter.contents().size(), bits * keys.size() / 8 + 128);
+    const int64_t matches = std::count_if(
+        samples.begin(), samples.end(),
+        [&](const Query& query) { return filter.MayMatch(query); });
+    EXPECT_LT(matches, last_matches) << bits;
+    last_matches = matches;
+  }
+  EXPECT_EQ(0, last_matches);
+}
+
+TEST(ArfTest, NeedsNoSamples) {
+  const Keys keys = {BigEndianKey(0), BigEndianKey(~uint64_t{0})};
+  const MemoryFilter filter(PolicyOf("arf:20"), keys);
+  EXPECT_TRUE(filter.MayMatch({keys[0], keys[1]}));
+  EXPECT_FALSE(filter.MayMatch(
+      {BigEndianKey(uint64_t{1} << 60), BigEndianKey(uint64_t{14} << 60)}));
+}
+
+TEST(NumberFilterTest, RefusesOthers) {
   for (const char* spec : {"rosetta", "rosetta:", "rosetta:0", "rosetta:x",
-                           "rosetta:12:bloom", "rosetta:101"}) {
-    EXPECT_EQ(nullptr, Rosetta(spec)) << spec;
+                           "rosetta:12:bloom", "rosetta:101", "arf:0"}) {
+    EXPECT_EQ(nullptr, PolicyOf(spec)) << spec;
   }
   // Keys of another length get no filter.
-  const MemoryFilter filter(Rosetta("rosetta:12"), {"a", "bcd"});
+  const MemoryFilter filter(PolicyOf("rosetta:12"), {"a", "bcd"});
   EXPECT_TRUE(filter.MayMatch({"b", "b"}));
 }
 
