@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Makes the page of the SuRF paper: its sizes and false positives by number of keys, figures 7, 8, 9, 12, 13 and 14, and
-table 1. Runs filter_bench, filter_micro, protean_bench and, for atomic instructions, scripts/count_instructions.sh.
+table 1. Runs filter_bench, filter_micro, fst_micro, protean_bench and, for atomic instructions,
+scripts/count_instructions.sh.
 """
 
 import functools
@@ -210,9 +211,63 @@ def section_steps(bench):
     save(figure, bench.args.out, "paper_surf_fig7.svg")
     return ["SuRF-Base with more and more parts of its trie, one thread. [The trie](../internals/trie.md#encodings) explains "
             "each. The paper's first step is LOUDS-Dense, too. Its others, rank, select, SIMD and prefetching, gain 3 to 12 % "
-            "together there; they cannot be switched off here.",
+            "together there; the next section measures each alone.",
             markdown(["keys", "up to", "bits/key", *(f"{text}, ns" for text in STEP_OPERATIONS.values())], rows),
             picture("paper_surf_fig7.svg", "Time of an operation by the parts of the trie")]
+
+
+# Pairs of alternatives of fst_micro, what is here and what is plain, with how they are called.
+PLAIN = {
+    "Rank": [("RankVector, beside Poppy", "sampled", "poppy"), ("RankVector, beside a count for each 64 bits", "sampled", "words"),
+             ("index of a section, beside Poppy", "index", "poppy")],
+    "Select": [("SelectVector, beside a binary search", "sampled", "binary"),
+               ("index of a section, beside a binary search", "index", "binary")],
+    "Lookup": [("prefetching batches, beside keys one by one", "batch", "single"),
+               ("prefetching batches, beside batches that do not", "batch", "no_prefetch")],
+}
+LABEL_COUNTS = (2, 4, 8, 16, 64, 200)
+PLAIN_LABELS = {"loop": "a loop", "binary": "a binary search"}
+WAYS = ("independent", "dependent")
+
+
+def section_parts(bench):
+    """Figure 7: each of the paper's other steps alone."""
+    def measure(parts, bits, num):
+        output = run(bench.args.build_dir, "fst_micro", f"--bits={bits}", f"--num={num}", "--benchmark_format=json",
+                     f"--benchmark_filter=^({parts})", f"--benchmark_min_time={bench.pick(0.001, 0.05, 0.2)}",
+                     f"--benchmark_repetitions={bench.pick(1, 5, 9)}", "--benchmark_enable_random_interleaving=true")
+        times = {}
+        for result in json.loads(output)["benchmarks"]:
+            if result["run_type"] == "iteration":
+                times.setdefault(tuple(result["name"].split("/")[:3]), []).append(1e9 / result["items_per_second"])
+        return {name: min(values) for name, values in times.items()}  # other work only adds to a time
+
+    def row(part, what, ours, plain):
+        return [part, what, number(ours), number(plain), number(plain / ours, 2)]
+
+    sizes = [(bench.pick(1 << 14, 1 << 20, 1 << 20), bench.pick(500, 100_000, 100_000)),
+             (bench.pick(1 << 17, 1 << 28, 1 << 30), bench.pick(2000, 10_000_000, 10_000_000))]
+    measured = [measure(parts, *size) for parts, size in zip(("", "Rank|Select|Lookup"), sizes)]
+    rows = {part: [] for part in ("Rank", "Select", "Label", "Lookup")}
+    for part, pairs in PLAIN.items():
+        for (bits, num), times in zip(sizes, measured):
+            for way in WAYS[:1] if part == "Lookup" else WAYS:
+                what = f"{num:,} keys" if part == "Lookup" else f"{bits // 8192:,} KiB, {way}"
+                rows[part] += [row(f"{part.lower()}: {text}", what, times[part, way, ours], times[part, way, plain])
+                               for text, ours, plain in pairs]
+    for plain, text in PLAIN_LABELS.items():
+        for count in LABEL_COUNTS:
+            ours, other = (measured[0][f"Label{count}", "dependent", name] for name in ("simd", plain))
+            rows["Label"].append(row(f"label search: SIMD, beside {text}", f"{count} labels, dependent", ours, other))
+    return ["Processor time of one operation, one thread, the least of several runs, and how many times as long the plain "
+            "alternative takes. The paper has no number for each alone. *Independent* operations are in places that are known "
+            "ahead, so that the processor overlaps them; each *dependent* one waits for the answer to the one before it, as the "
+            "levels of a trie do. The bits are random, a quarter of them set. Poppy counts each 2^32, 2,048 and 512 bits; a count "
+            "for each 64 bits takes half as many bits again. The index of a section in LOUDS-Sparse is the only table of its rank "
+            "and select, so that a lookup reads one entry for both, while rank alone waits for it before it reads the bits. "
+            "RankVector and SelectVector serve terminators and runs. Half of the labels, and of the keys, are there. The keys are "
+            "64-bit integers; batches are of 32 keys.",
+            markdown(["part", "of", "here, ns", "plain, ns", "gain, times"], sum(rows.values(), []))]
 
 
 THREADED = {"PointAbsent": "absent keys", "PointPresent": "stored keys", "Range": "empty ranges",
@@ -421,6 +476,7 @@ SECTIONS = {
     "fig5": Section("Figure 5: the trie beside ordered indexes", section_indexes, timed=True),
     "sizes": Section("Sizes and false positives by number of keys", section_sizes),
     "fig7": Section("Figure 7: the parts of the trie", section_steps, timed=True),
+    "steps": Section("Figure 7: rank, select, label search and prefetching, each alone", section_parts, timed=True),
     "fig8": Section("Figure 8: false positives", section_fpr),
     "fig9": Section("Figure 9: throughput", section_speed, timed=True),
     "fig12": Section("Figures 12 and 13: time series in RocksDB", section_engine, timed=True),

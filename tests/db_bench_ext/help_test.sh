@@ -44,6 +44,7 @@ expect_help filter_bench filter_bench.cc workload_flags.cc
 expect_help protean_bench protean_bench.cc workload_flags.cc write_bench.cc
 expect_help protean_limits protean_limits.cc
 expect_help filter_micro filter_micro.cc
+expect_help fst_micro fst_micro.cc
 expect_help quotient_bench ../sets/bench/quotient_bench.cc
 expect_help read_paths read_paths.cc
 expect_help operator_bench operator_bench.cc

@@ -381,7 +381,8 @@ TEST_F(SamplingTest, PrefixSeeksEndWithThePrefix) {
           } else {
             ASSERT_TRUE(!same_prefix || found.empty());
             ASSERT_FALSE(Slice(found).starts_with(target.substr(0, 4)));
-            blocks += DataBlocks() - before;
+            // No set of prefixes tells what follows the last key of a prefix.
+            if (i % 2 == 1) blocks += DataBlocks() - before;
           }
         }
       }
@@ -486,7 +487,7 @@ TEST_P(StockFilesSamplingTest, SamplesOfOwnFiles) {
 }
 
 // A Bloom filter denies the prefix, for which there are no keys. Without a
-// filter, the search ends at the next key.
+// filter, the search comes to the next key, of another prefix.
 TEST_P(StockFilesSamplingTest, PrefixSeeks) {
   options_.prefix_extractor.reset(NewFixedPrefixTransform(7));
   FillWithStock();
@@ -494,8 +495,10 @@ TEST_P(StockFilesSamplingTest, PrefixSeeks) {
   EXPECT_EQ(GetParam(), FirstFrom(target).empty());
   ASSERT_GE(queue()->recorded(), 1u);
   for (const SampleQuery& sample : queue()->Snapshot()) {
-    EXPECT_EQ(GetParam() ? target.substr(0, 7) : target, sample.lo);
-    EXPECT_EQ(!GetParam(), sample.hi_inclusive);
+    EXPECT_EQ(target, sample.lo);
+    EXPECT_LT(target, sample.hi);
+    EXPECT_EQ(7u, sample.hi.size());
+    EXPECT_FALSE(sample.hi_inclusive);
   }
 }
 
