@@ -131,7 +131,8 @@ class Advise : public Command {
           "more; default: 20000",
           2},
          {"policies", "SPEC,...", &policies_,
-          "filter policies to try, as in options; default: " +
+          "filter policies to try, as in options; levels:POLICY,POLICY,... "
+          "takes the rest of the list; default: " +
               std::accumulate(
                   kDefaultPolicies.begin() + 1, kDefaultPolicies.end(),
                   kDefaultPolicies[0],
@@ -649,9 +650,11 @@ class Advise : public Command {
         "protean rollback takes the option back. An application that passes "
         "its options itself must be\nchanged, too.");
     if (!family_.is_under_protean()) {
-      out().Line(
-          "Until files are rewritten, RocksDB's own filters still serve their "
-          "Gets.");
+      if (report_.results[kAsItIs].all.filter_bytes > 0) {
+        out().Line(
+            "Until files are rewritten, the filters that they have still serve "
+            "Gets.");
+      }
     } else if (has_policy) {
       out().Line(
           "With --print, protean apply prints the call of SetOptions for a "
