@@ -79,6 +79,8 @@ const std::vector<Column> kKindColumns = {
     {"blocks_per_op_none", "without filters", 4},
     {"blocks_per_op_as_it_is", "now", 4},
     {"blocks_per_op", "then", 4}};
+// With fewer reads, what is measured is so coarse that the advice says so.
+constexpr uint64_t kEnoughReplayed = 1000;
 
 constexpr CommandText kAdvise = {
     "advise",
@@ -348,13 +350,17 @@ class Advise : public Command {
       smallest = std::min(smallest, file.smallest);
       largest = std::max(largest, file.largest);
     }
-    const std::string why = Format(
-        "of the %zu reads from %s, none that was replayed asks a file that "
-        "could be read. They are for keys from %s to %s, and the files have "
-        "keys from %s to %s",
-        reads_.size(), source_.c_str(), PrintedKey(first->target).c_str(),
-        PrintedKey(last->target).c_str(), PrintedKey(smallest).c_str(),
-        PrintedKey(largest).c_str());
+    const std::string why =
+        Format("of the %zu reads from %s, ", reads_.size(), source_.c_str()) +
+        (!truth_.questions.empty()
+             ? "those that were replayed need no data block, with or without "
+               "filters"
+             : Format("none asks a file that could be read. They are for keys "
+                      "from %s to %s, and the files have keys from %s to %s",
+                      PrintedKey(first->target).c_str(),
+                      PrintedKey(last->target).c_str(),
+                      PrintedKey(smallest).c_str(),
+                      PrintedKey(largest).c_str()));
     out().Row({{"row", "nothing"},
                {"column_family", family_.name},
                {"reads", reads_.size()},
@@ -431,10 +437,11 @@ class Advise : public Command {
     const ReplaySum& all = report_.results[kAsItIs].all;
     out().Line(Format(
         "%" PRIu64
-        " of them are replayed; the others teach the filters, with %" PRIu64
+        " of them %s replayed; the others teach the filters, with %" PRIu64
         " samples. Filters are built for %zu of %zu files, %s of %s",
-        report_.replayed, report_.taught, report_.built().built_files,
-        all.files, PrintedBytes(report_.built().built_bytes).c_str(),
+        report_.replayed, report_.replayed == 1 ? "is" : "are", report_.taught,
+        report_.built().built_files, all.files,
+        PrintedBytes(report_.built().built_bytes).c_str(),
         PrintedBytes(all.bytes).c_str()));
     std::set<uint32_t> asking;
     for (const Question& question : truth_.questions) {
@@ -698,6 +705,12 @@ class Advise : public Command {
         Saving(none.blocks_per_read, best.blocks_per_read).c_str(),
         none.blocks_per_read, PrintedBytes(best.all.filter_bytes).c_str(),
         PrintedBytes(as_it_is.all.filter_bytes).c_str()));
+    if (report_.replayed < kEnoughReplayed) {
+      out().Line(Format("Few reads were replayed (%" PRIu64
+                        "): what is rare does not show; give %" PRIu64
+                        " reads or more",
+                        report_.replayed, 2 * kEnoughReplayed));
+    }
     if (as_it_is.blocks_per_read <= kAsGood * best.blocks_per_read &&
         as_it_is.all.filter_bytes <= kAsGood * best.all.filter_bytes) {
       out().Line("The existing filters are as good: nothing needs to be done.");
