@@ -9,7 +9,9 @@
 #include <numeric>
 #include <set>
 
+#include "filter_policy/range_filter.h"
 #include "filter_policy/samples/query_file.h"
+#include "rocksdb/slice_transform.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
 #include "util/string_util.h"
@@ -132,6 +134,9 @@ class Advise : public Command {
           "if there are more than N reads, take N of them at random, 2 or "
           "more; default: 20000",
           2},
+         {"prefix_same_as_start", "", &prefix_same_as_start_,
+          "take seeks to be for keys with the prefix of their target only, "
+          "which a trace does not tell"},
          {"policies", "SPEC,...", &policies_,
           "filter policies to try, as in options; levels:POLICY,POLICY,... "
           "takes the rest of the list; default: " +
@@ -312,10 +317,35 @@ class Advise : public Command {
     if (!s.ok()) return s;
     reads_seen_ = sample.seen();
     reads_ = sample.Take();
+    if (prefix_same_as_start_) s = BoundByPrefixes();
+    if (!s.ok()) return s;
     Progress line(err());
     return FindTruth(family_, reads_,
                      ShowShareOf("looking up what the reads find", &line),
                      &truth_);
+  }
+
+  // Gives forward seeks the end of their prefix as a bound.
+  Status BoundByPrefixes() {
+    const SliceTransform* const extractor =
+        family_.options.prefix_extractor.get();
+    if (extractor == nullptr) {
+      return Status::InvalidArgument(
+          "--prefix_same_as_start needs a prefix_extractor, which the column "
+          "family's options do not have");
+    }
+    for (ReadQuery& read : reads_) {
+      std::string end;
+      if (!IsForwardSeek(read) || !extractor->InDomain(read.target) ||
+          !FirstAfterPrefix(extractor->Transform(read.target), &end) ||
+          end <= read.target) {
+        continue;
+      }
+      if (read.kind == ReadKind::kOpenSeek || end < read.bound) {
+        read = {ReadKind::kClosedSeek, read.target, end};
+      }
+    }
+    return Status::OK();
   }
 
   Status SaveSamples() {
@@ -406,7 +436,13 @@ class Advise : public Command {
                 report_.files_not_asked)},
         {report_.range_deletions > 0, "Range deletions are ignored"},
         {family_.options.prefix_extractor != nullptr,
-         "All seeks are replayed in total order (total_order_seek)"},
+         "Seeks are replayed in total order, with auto_prefix_mode"},
+        {!report_.prefix_seeks.empty(),
+         Format("For %zu of the seeks, \"now\" is an upper limit: if they are "
+                "to find only keys with the prefix of their target, the "
+                "existing\nfilters are asked for that prefix, which "
+                "--prefix_same_as_start measures for forward seeks",
+                report_.prefix_seeks.size())},
         {missing > 0, Format("%zu files are missing, and left out", missing)},
         {gone > missing,
          Format("%zu files have been compacted, and are left out",
@@ -499,7 +535,9 @@ class Advise : public Command {
         }
       }
     }
-    out().Table(kKindColumns, rows);
+    std::vector<Column> columns = kKindColumns;
+    if (!report_.prefix_seeks.empty()) columns[3].title = "now, at most";
+    out().Table(columns, rows);
     if (!worse.empty()) {
       out().Line("These reads will need more blocks than now: " + worse);
     }
@@ -539,6 +577,13 @@ class Advise : public Command {
       return Status::NotFound(
           "no policy obeys the limits; the nearest miss is " + chosen.name +
           ", which " + use.text);
+    }
+    if (recommended == kNoFilters && !report_.prefix_seeks.empty()) {
+      return Status::NotFound(
+          Format("in total order, no filters are the best; but %zu seeks may "
+                 "ask the existing filters for a prefix, so keep these, or "
+                 "measure that with --prefix_same_as_start",
+                 report_.prefix_seeks.size()));
     }
     const size_t without_limits =
         Recommend(report_.results, AdviceLimits(), min_saving_);
@@ -621,13 +666,14 @@ class Advise : public Command {
     };
     std::vector<std::string> commands;
     if (!seed_file.empty() && save_samples_.empty()) {
-      commands.push_back(command("advise") + " " +
-                         ShellWord(trace_.empty()
-                                       ? "--queries=" + AbsolutePath(queries_)
-                                       : "--trace=" + AbsolutePath(trace_)) +
-                         Format(" --max_queries=%" PRIu64 " ", max_queries_) +
-                         ShellWord("--policies=" + candidate.name) + " " +
-                         ShellWord("--save_samples=" + seed_file));
+      commands.push_back(
+          command("advise") +
+          (prefix_same_as_start_ ? " --prefix_same_as_start " : " ") +
+          ShellWord(trace_.empty() ? "--queries=" + AbsolutePath(queries_)
+                                   : "--trace=" + AbsolutePath(trace_)) +
+          Format(" --max_queries=%" PRIu64 " ", max_queries_) +
+          ShellWord("--policies=" + candidate.name) + " " +
+          ShellWord("--save_samples=" + seed_file));
     }
     commands.push_back(command("apply") + " " +
                        ShellWord("--policy=" + policy));
@@ -693,15 +739,19 @@ class Advise : public Command {
     row["built_bytes"] = report_.built().built_bytes;
     row["blocks_per_op_as_it_is"] = as_it_is.blocks_per_read;
     row["blocks_per_op_none"] = none.blocks_per_read;
+    row["prefix_seeks"] = report_.prefix_seeks.size();
     out().Row(row);
 
     out().Line("Use: " + line);
+    const std::string now =
+        report_.prefix_seeks.empty()
+            ? Saving(as_it_is.blocks_per_read, best.blocks_per_read) +
+                  Format(" now (%.4f)", as_it_is.blocks_per_read)
+            : Format("now at most %.4f", as_it_is.blocks_per_read);
     out().Line(Format(
-        "Expected: %.4f blocks per read: %s now (%.4f), %s without filters "
-        "(%.4f); %s of filters, now %s",
-        best.blocks_per_read,
-        Saving(as_it_is.blocks_per_read, best.blocks_per_read).c_str(),
-        as_it_is.blocks_per_read,
+        "Expected: %.4f blocks per read: %s, %s without filters (%.4f); %s of "
+        "filters, now %s",
+        best.blocks_per_read, now.c_str(),
         Saving(none.blocks_per_read, best.blocks_per_read).c_str(),
         none.blocks_per_read, PrintedBytes(best.all.filter_bytes).c_str(),
         PrintedBytes(as_it_is.all.filter_bytes).c_str()));
@@ -722,6 +772,7 @@ class Advise : public Command {
   std::string trace_;
   std::string queries_;
   uint64_t max_queries_ = 20000;
+  bool prefix_same_as_start_ = false;
   std::string save_samples_;
   std::vector<std::string> policies_;
   uint64_t max_bytes_ = uint64_t{1} << 30;
