@@ -21,7 +21,10 @@ Status ReadNumbers(const std::string& file, size_t numbers_per_entry,
       return Status::Corruption(file,
                                 "announces " + std::to_string(count) +
                                     " entries and ends after " +
-                                    std::to_string(i / numbers_per_entry));
+                                    std::to_string(i / numbers_per_entry) +
+                                    "; if it is text, not numbers in SOSD "
+                                    "format, set --key_type=text, or "
+                                    "--workload=strings instead of ranges");
     }
     numbers->push_back(DecodeFixed64(buffer));
   }

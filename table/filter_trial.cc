@@ -88,21 +88,26 @@ FilterBuildingContext ContextOf(const FilePlace& place,
 }  // namespace
 
 AskedFilter::AskedFilter(FilterBitsReader* reader,
-                         std::optional<FilterReport> report)
-    : reader_(reader) {
+                         std::optional<FilterReport> report,
+                         const SliceTransform* prefixes)
+    : reader_(reader), prefixes_(prefixes) {
   if (reader != nullptr && report.has_value()) {
     block_ = &static_cast<const ProteanFilterBitsReader*>(reader)->block();
     report_ = std::move(*report);
   }
 }
 
-AskedFilter AskedFilter::Of(const BlockBasedFile& file) {
-  AskedFilter asked;
-  // A filter of prefixes knows no keys.
-  if (!file.whole_key_filtering()) return asked;
-  if (file.GetHeldBlock() != nullptr) {
-    return AskedFilter(file.GetHeldFilter(), ReportOf(file));
+AskedFilter AskedFilter::Of(const BlockBasedFile& file,
+                            const SliceTransform* extractor) {
+  const SliceTransform* const prefixes =
+      extractor == nullptr ? nullptr : file.prefix_extractor();
+  const bool has_keys = file.whole_key_filtering();
+  if (has_keys && file.GetHeldBlock() != nullptr) {
+    return AskedFilter(file.GetHeldFilter(), ReportOf(file), prefixes);
   }
+  AskedFilter asked;
+  asked.prefixes_ = prefixes;
+  asked.has_keys_ = has_keys;
   if (file.filter_state() == BlockBasedFile::FilterState::kFull) {
     asked.reader_ = file.GetHeldFilter();
   } else if (file.filter_state() == BlockBasedFile::FilterState::kPartitioned) {
@@ -111,8 +116,30 @@ AskedFilter AskedFilter::Of(const BlockBasedFile& file) {
   return asked;
 }
 
+std::optional<bool> AskedFilter::PrefixMayMatch(const Slice& lo,
+                                                const Slice& hi) const {
+  const SliceTransform* const extractor = prefixes();
+  if (extractor == nullptr || !extractor->InDomain(lo) ||
+      !extractor->InDomain(hi)) {
+    return std::nullopt;
+  }
+  const Slice prefix = extractor->Transform(lo);
+  size_t full_length = 0;
+  // As in RocksDB's FilterBlockReaderCommon::IsFilterCompatible.
+  if (prefix != extractor->Transform(hi) &&
+      !(extractor->FullLengthEnabled(&full_length) &&
+        hi.size() == full_length &&
+        BytewiseComparator()->IsSameLengthImmediateSuccessor(prefix, hi))) {
+    return std::nullopt;
+  }
+  return in_parts_ != nullptr
+             ? in_parts_->PartsMayMatch(ReadOptions(), lo, &prefix)
+             : reader_->MayMatch(prefix);
+}
+
 bool AskedFilter::MayMatch(const SampleQuery& query) const {
   if (query.lo == query.hi) {
+    if (!has_keys_) return true;
     if (in_parts_ != nullptr) {
       return in_parts_->PartsMayMatch(ReadOptions(), query.lo);
     }
@@ -124,7 +151,7 @@ bool AskedFilter::MayMatch(const SampleQuery& query) const {
 }
 
 std::string AskedFilter::Describe() const {
-  if (in_parts_ == nullptr && reader_ == nullptr) return "none";
+  if (!has_keys_ || (in_parts_ == nullptr && reader_ == nullptr)) return "none";
   if (block_ == nullptr) return "RocksDB's";
   if (!block_->status().ok()) return "damaged";
   const FilterKind kind = block_->header().kind;
@@ -262,7 +289,8 @@ Status TryPolicies(const BlockBasedFile& file, const FilePlace& place,
     std::optional<FilterReport> report;
     if (filter.finished != nullptr)
       report = ReportOf(filter.finished->properties);
-    result.filter = AskedFilter(result.reader.get(), std::move(report));
+    result.filter =
+        AskedFilter(result.reader.get(), std::move(report), extractor);
     if (!s.ok()) break;
   }
   return s;

@@ -34,13 +34,25 @@ class AskedFilter {
  public:
   AskedFilter() = default;
   // `reader`, which may be nullptr, must outlive this object. `report` is what
-  // a filter of Protean has reported; none if RocksDB has made it.
-  AskedFilter(FilterBitsReader* reader, std::optional<FilterReport> report);
+  // a filter of Protean has reported; none if RocksDB has made it. `prefixes`
+  // makes the prefixes that the filter has; nullptr if it has none.
+  AskedFilter(FilterBitsReader* reader, std::optional<FilterReport> report,
+              const SliceTransform* prefixes);
   // The filter of a file, if it has one, whole or in parts. The file must
-  // outlive the result.
-  static AskedFilter Of(const BlockBasedFile& file);
+  // outlive the result. RocksDB asks for prefixes only if the column family has
+  // an `extractor`.
+  static AskedFilter Of(const BlockBasedFile& file,
+                        const SliceTransform* extractor = nullptr);
 
   bool MayMatch(const SampleQuery& query) const;
+  // What makes the prefixes for which seeks may ask; nullptr if there are none.
+  const SliceTransform* prefixes() const {
+    return reader_ == nullptr && in_parts_ == nullptr ? nullptr : prefixes_;
+  }
+  // What RocksDB's table hears of a seek to `lo` with the upper bound `hi` and
+  // auto_prefix_mode. Nothing if it does not ask: the filter has no prefixes,
+  // or the range does not lie within one.
+  std::optional<bool> PrefixMayMatch(const Slice& lo, const Slice& hi) const;
   // The filter if it can be asked for ranges, else nullptr.
   const FileRangeFilter* range_filter() const {
     return block_ != nullptr && block_->CanFilter() ? block_ : nullptr;
@@ -53,6 +65,8 @@ class AskedFilter {
   FilterBitsReader* reader_ = nullptr;
   const FilterBlock* block_ = nullptr;  // if it is one of Protean's
   FilterReport report_;                 // of the block
+  const SliceTransform* prefixes_ = nullptr;
+  bool has_keys_ = true;  // and not prefixes alone
   // The file, if its filter is RocksDB's and in parts.
   const BlockBasedFile* in_parts_ = nullptr;
 };

@@ -9,7 +9,9 @@
 #include <numeric>
 #include <set>
 
+#include "filter_policy/range_filter.h"
 #include "filter_policy/samples/query_file.h"
+#include "rocksdb/slice_transform.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
 #include "util/string_util.h"
@@ -79,6 +81,8 @@ const std::vector<Column> kKindColumns = {
     {"blocks_per_op_none", "without filters", 4},
     {"blocks_per_op_as_it_is", "now", 4},
     {"blocks_per_op", "then", 4}};
+// With fewer reads, what is measured is so coarse that the advice says so.
+constexpr uint64_t kEnoughReplayed = 1000;
 
 constexpr CommandText kAdvise = {
     "advise",
@@ -130,8 +134,12 @@ class Advise : public Command {
           "if there are more than N reads, take N of them at random, 2 or "
           "more; default: 20000",
           2},
+         {"prefix_same_as_start", "", &prefix_same_as_start_,
+          "take seeks to be for keys with the prefix of their target only, "
+          "which a trace does not tell"},
          {"policies", "SPEC,...", &policies_,
-          "filter policies to try, as in options; default: " +
+          "filter policies to try, as in options; levels:POLICY,POLICY,... "
+          "takes the rest of the list; default: " +
               std::accumulate(
                   kDefaultPolicies.begin() + 1, kDefaultPolicies.end(),
                   kDefaultPolicies[0],
@@ -309,10 +317,35 @@ class Advise : public Command {
     if (!s.ok()) return s;
     reads_seen_ = sample.seen();
     reads_ = sample.Take();
+    if (prefix_same_as_start_) s = BoundByPrefixes();
+    if (!s.ok()) return s;
     Progress line(err());
     return FindTruth(family_, reads_,
                      ShowShareOf("looking up what the reads find", &line),
                      &truth_);
+  }
+
+  // Gives forward seeks the end of their prefix as a bound.
+  Status BoundByPrefixes() {
+    const SliceTransform* const extractor =
+        family_.options.prefix_extractor.get();
+    if (extractor == nullptr) {
+      return Status::InvalidArgument(
+          "--prefix_same_as_start needs a prefix_extractor, which the column "
+          "family's options do not have");
+    }
+    for (ReadQuery& read : reads_) {
+      std::string end;
+      if (!IsForwardSeek(read) || !extractor->InDomain(read.target) ||
+          !FirstAfterPrefix(extractor->Transform(read.target), &end) ||
+          end <= read.target) {
+        continue;
+      }
+      if (read.kind == ReadKind::kOpenSeek || end < read.bound) {
+        read = {ReadKind::kClosedSeek, read.target, end};
+      }
+    }
+    return Status::OK();
   }
 
   Status SaveSamples() {
@@ -347,13 +380,17 @@ class Advise : public Command {
       smallest = std::min(smallest, file.smallest);
       largest = std::max(largest, file.largest);
     }
-    const std::string why = Format(
-        "of the %zu reads from %s, none that was replayed asks a file that "
-        "could be read. They are for keys from %s to %s, and the files have "
-        "keys from %s to %s",
-        reads_.size(), source_.c_str(), PrintedKey(first->target).c_str(),
-        PrintedKey(last->target).c_str(), PrintedKey(smallest).c_str(),
-        PrintedKey(largest).c_str());
+    const std::string why =
+        Format("of the %zu reads from %s, ", reads_.size(), source_.c_str()) +
+        (!truth_.questions.empty()
+             ? "those that were replayed need no data block, with or without "
+               "filters"
+             : Format("none asks a file that could be read. They are for keys "
+                      "from %s to %s, and the files have keys from %s to %s",
+                      PrintedKey(first->target).c_str(),
+                      PrintedKey(last->target).c_str(),
+                      PrintedKey(smallest).c_str(),
+                      PrintedKey(largest).c_str()));
     out().Row({{"row", "nothing"},
                {"column_family", family_.name},
                {"reads", reads_.size()},
@@ -399,7 +436,13 @@ class Advise : public Command {
                 report_.files_not_asked)},
         {report_.range_deletions > 0, "Range deletions are ignored"},
         {family_.options.prefix_extractor != nullptr,
-         "All seeks are replayed in total order (total_order_seek)"},
+         "Seeks are replayed in total order, with auto_prefix_mode"},
+        {!report_.prefix_seeks.empty(),
+         Format("For %zu of the seeks, \"now\" is an upper limit: if they are "
+                "to find only keys with the prefix of their target, the "
+                "existing\nfilters are asked for that prefix, which "
+                "--prefix_same_as_start measures for forward seeks",
+                report_.prefix_seeks.size())},
         {missing > 0, Format("%zu files are missing, and left out", missing)},
         {gone > missing,
          Format("%zu files have been compacted, and are left out",
@@ -430,10 +473,11 @@ class Advise : public Command {
     const ReplaySum& all = report_.results[kAsItIs].all;
     out().Line(Format(
         "%" PRIu64
-        " of them are replayed; the others teach the filters, with %" PRIu64
+        " of them %s replayed; the others teach the filters, with %" PRIu64
         " samples. Filters are built for %zu of %zu files, %s of %s",
-        report_.replayed, report_.taught, report_.built().built_files,
-        all.files, PrintedBytes(report_.built().built_bytes).c_str(),
+        report_.replayed, report_.replayed == 1 ? "is" : "are", report_.taught,
+        report_.built().built_files, all.files,
+        PrintedBytes(report_.built().built_bytes).c_str(),
         PrintedBytes(all.bytes).c_str()));
     std::set<uint32_t> asking;
     for (const Question& question : truth_.questions) {
@@ -491,7 +535,9 @@ class Advise : public Command {
         }
       }
     }
-    out().Table(kKindColumns, rows);
+    std::vector<Column> columns = kKindColumns;
+    if (!report_.prefix_seeks.empty()) columns[3].title = "now, at most";
+    out().Table(columns, rows);
     if (!worse.empty()) {
       out().Line("These reads will need more blocks than now: " + worse);
     }
@@ -531,6 +577,13 @@ class Advise : public Command {
       return Status::NotFound(
           "no policy obeys the limits; the nearest miss is " + chosen.name +
           ", which " + use.text);
+    }
+    if (recommended == kNoFilters && !report_.prefix_seeks.empty()) {
+      return Status::NotFound(
+          Format("in total order, no filters are the best; but %zu seeks may "
+                 "ask the existing filters for a prefix, so keep these, or "
+                 "measure that with --prefix_same_as_start",
+                 report_.prefix_seeks.size()));
     }
     const size_t without_limits =
         Recommend(report_.results, AdviceLimits(), min_saving_);
@@ -613,13 +666,14 @@ class Advise : public Command {
     };
     std::vector<std::string> commands;
     if (!seed_file.empty() && save_samples_.empty()) {
-      commands.push_back(command("advise") + " " +
-                         ShellWord(trace_.empty()
-                                       ? "--queries=" + AbsolutePath(queries_)
-                                       : "--trace=" + AbsolutePath(trace_)) +
-                         Format(" --max_queries=%" PRIu64 " ", max_queries_) +
-                         ShellWord("--policies=" + candidate.name) + " " +
-                         ShellWord("--save_samples=" + seed_file));
+      commands.push_back(
+          command("advise") +
+          (prefix_same_as_start_ ? " --prefix_same_as_start " : " ") +
+          ShellWord(trace_.empty() ? "--queries=" + AbsolutePath(queries_)
+                                   : "--trace=" + AbsolutePath(trace_)) +
+          Format(" --max_queries=%" PRIu64 " ", max_queries_) +
+          ShellWord("--policies=" + candidate.name) + " " +
+          ShellWord("--save_samples=" + seed_file));
     }
     commands.push_back(command("apply") + " " +
                        ShellWord("--policy=" + policy));
@@ -649,9 +703,11 @@ class Advise : public Command {
         "protean rollback takes the option back. An application that passes "
         "its options itself must be\nchanged, too.");
     if (!family_.is_under_protean()) {
-      out().Line(
-          "Until files are rewritten, RocksDB's own filters still serve their "
-          "Gets.");
+      if (report_.results[kAsItIs].all.filter_bytes > 0) {
+        out().Line(
+            "Until files are rewritten, the filters that they have still serve "
+            "Gets.");
+      }
     } else if (has_policy) {
       out().Line(
           "With --print, protean apply prints the call of SetOptions for a "
@@ -683,18 +739,28 @@ class Advise : public Command {
     row["built_bytes"] = report_.built().built_bytes;
     row["blocks_per_op_as_it_is"] = as_it_is.blocks_per_read;
     row["blocks_per_op_none"] = none.blocks_per_read;
+    row["prefix_seeks"] = report_.prefix_seeks.size();
     out().Row(row);
 
     out().Line("Use: " + line);
+    const std::string now =
+        report_.prefix_seeks.empty()
+            ? Saving(as_it_is.blocks_per_read, best.blocks_per_read) +
+                  Format(" now (%.4f)", as_it_is.blocks_per_read)
+            : Format("now at most %.4f", as_it_is.blocks_per_read);
     out().Line(Format(
-        "Expected: %.4f blocks per read: %s now (%.4f), %s without filters "
-        "(%.4f); %s of filters, now %s",
-        best.blocks_per_read,
-        Saving(as_it_is.blocks_per_read, best.blocks_per_read).c_str(),
-        as_it_is.blocks_per_read,
+        "Expected: %.4f blocks per read: %s, %s without filters (%.4f); %s of "
+        "filters, now %s",
+        best.blocks_per_read, now.c_str(),
         Saving(none.blocks_per_read, best.blocks_per_read).c_str(),
         none.blocks_per_read, PrintedBytes(best.all.filter_bytes).c_str(),
         PrintedBytes(as_it_is.all.filter_bytes).c_str()));
+    if (report_.replayed < kEnoughReplayed) {
+      out().Line(Format("Few reads were replayed (%" PRIu64
+                        "): what is rare does not show; give %" PRIu64
+                        " reads or more",
+                        report_.replayed, 2 * kEnoughReplayed));
+    }
     if (as_it_is.blocks_per_read <= kAsGood * best.blocks_per_read &&
         as_it_is.all.filter_bytes <= kAsGood * best.all.filter_bytes) {
       out().Line("The existing filters are as good: nothing needs to be done.");
@@ -706,6 +772,7 @@ class Advise : public Command {
   std::string trace_;
   std::string queries_;
   uint64_t max_queries_ = 20000;
+  bool prefix_same_as_start_ = false;
   std::string save_samples_;
   std::vector<std::string> policies_;
   uint64_t max_bytes_ = uint64_t{1} << 30;

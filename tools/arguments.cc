@@ -68,8 +68,16 @@ void Set(const Flag& flag, const std::string& text) {
   std::string allowed;
   if (auto* const* list =
           std::get_if<std::vector<std::string>*>(&flag.target)) {
+    const std::string levels =
+        std::string(LevelsFilterPolicy::kNickName()) + ":";
+    bool in_levels = false;  // whose list goes on to the end
     for (std::string& part : SplitPolicies(text)) {
-      if (!part.empty()) (*list)->push_back(std::move(part));
+      if (in_levels) {
+        (*list)->back() += "," + part;
+      } else if (!part.empty()) {
+        in_levels = part.compare(0, levels.size(), levels) == 0;
+        (*list)->push_back(std::move(part));
+      }
     }
   } else if (auto* const* number = std::get_if<double*>(&flag.target)) {
     char* end = nullptr;

@@ -37,8 +37,9 @@ struct Flag {
   const char* name;
   const char* value;  // its placeholder in the help, such as DIR; "" for a bool
   // Holds the default, and must outlive the Arguments. A list may be repeated,
-  // and its values are separated by commas, except for commas within braces. A
-  // whole number is written as in RocksDB's options: 20K, 2G or 1T.
+  // and its values are separated by commas, except for commas within braces and
+  // behind levels:, which takes the rest. A whole number is written as in
+  // RocksDB's options: 20K, 2G or 1T.
   std::variant<bool*, std::string*, std::vector<std::string>*, double*,
                uint64_t*>
       target;

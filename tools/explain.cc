@@ -53,10 +53,17 @@ bool Ask(const FileFacts& facts, const TargetFamily& family,
          const SampleQuery& read, bool* may_match) {
   const BlockBasedFile& file = facts.file();
   if (!read.hi_inclusive) {
-    if (!facts.unfiltered.empty() || !family.is_under_protean()) return false;
-    *may_match = facts.filter()->RangeMayMatch(read.lo, read.hi,
-                                               /*hi_inclusive=*/false);
-    return true;
+    if (facts.unfiltered.empty() && family.is_under_protean()) {
+      *may_match = facts.filter()->RangeMayMatch(read.lo, read.hi,
+                                                 /*hi_inclusive=*/false);
+      return true;
+    }
+    if (facts.filter() != nullptr && !family.has_protean_policy) return false;
+    const std::optional<bool> answer =
+        AskedFilter::Of(file, family.options.prefix_extractor.get())
+            .PrefixMayMatch(read.lo, read.hi);
+    *may_match = answer.value_or(true);
+    return answer.has_value();
   }
   // Protean's filter, or RocksDB's own.
   if (facts.damaged || !file.whole_key_filtering() ||
@@ -85,6 +92,8 @@ with the upper bound --limit, or without --limit in a Get of --start:
 With --refresh, it also prints what protean refresh would do with each of these files, for all of the DB's
 samples: whether it would be rewritten, and the false positive rates of its old and its new filter. That takes
 reading the keys of the files.
+
+With a prefix extractor, the seek is one with auto_prefix_mode. One with prefix_same_as_start may skip more.
 
 A key is text, or 0x and hexadecimal digits. What is in memtables or in the block cache is not known. A Get
 stops at the first file that has the key; the files after it are listed, too. The DB may be in use.

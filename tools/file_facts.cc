@@ -276,13 +276,16 @@ void FileFacts::ReadFilter(const TargetFamily& family) {
                  FilterSize(file.filter_offset(), filter_bytes);
     return;
   }
+  const std::string filtered = file.prefix_extractor() == nullptr
+                                   ? "Get only"
+                                   : "Get, and seeks within a prefix";
   if (AsProteanFilterPolicy(file.filter_policy()) == nullptr ||
       file.filter_state() == FilterState::kNone) {
-    unfiltered = "RocksDB's own filter, which filters Get only";
+    unfiltered = "RocksDB's own filter, which filters " + filtered;
     return;
   }
   if (file.filter_state() == FilterState::kPartitioned) {
-    unfiltered = "partitions of RocksDB's table, which filter Get only";
+    unfiltered = "partitions of RocksDB's table, which filter " + filtered;
     return;
   }
   filter_ = file.GetHeldBlock();

@@ -11,6 +11,7 @@
 
 #include "filter_policy/open_db/file_budget.h"
 #include "filter_policy/open_db/seek_backoff.h"
+#include "rocksdb/slice_transform.h"
 #include "rocksdb/system_clock.h"
 #include "table/filter_trial.h"
 #include "table/seek/seek_decision.h"
@@ -73,8 +74,11 @@ ReadAnswer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
   bool is_read = true;
   if (read.kind == ReadKind::kGet) {
     is_read = filter.MayMatch({read.target, read.target, true});
-  } else if (asked == nullptr || read.kind == ReadKind::kOpenSeekForPrev) {
+  } else if (read.kind == ReadKind::kOpenSeekForPrev) {
     // No filter is asked.
+  } else if (asked == nullptr) {
+    is_read = read.kind != ReadKind::kClosedSeek ||
+              filter.PrefixMayMatch(read.target, read.bound).value_or(true);
   } else if (read.kind == ReadKind::kClosedSeekForPrev) {
     std::string marker;
     const Slice target(read.target);
@@ -87,6 +91,19 @@ ReadAnswer AnswerTo(const AskedFilter& filter, const ReadQuery& read,
   ReadAnswer answer;
   if (!is_read) answer.begin = ReadAnswer::Begin::kEnds;
   return answer;
+}
+
+// Returns true if the seek asks the filter for the prefix of its target, which
+// is not replayed, if it is to find keys with that prefix only: with
+// prefix_same_as_start, or neither total_order_seek nor auto_prefix_mode.
+bool MayAskForPrefix(const AskedFilter& filter, const ReadQuery& read) {
+  if (read.kind == ReadKind::kGet || filter.prefixes() == nullptr ||
+      !filter.prefixes()->InDomain(read.target)) {
+    return false;
+  }
+  return read.kind != ReadKind::kClosedSeek ||
+         (filter.range_filter() == nullptr &&
+          !filter.PrefixMayMatch(read.target, read.bound).has_value());
 }
 
 // Extrapolates from the built files to all files; a level without built files
@@ -441,7 +458,15 @@ class Replay {
       Contestant& as_it_is = contestants_[0];
       as_it_is.sums[i].keys = static_cast<double>(facts->keys);
       as_it_is.sums[i].filter_bytes = static_cast<double>(facts->filter_bytes);
-      as_it_is.Ask(i, AskedFilter::Of(opened));
+      const AskedFilter asked =
+          AskedFilter::Of(opened, family_.options.prefix_extractor.get());
+      as_it_is.Ask(i, asked);
+      for (const uint32_t q : reads_.asked[i]) {
+        const Question& question = reads_.truth.questions[q];
+        if (MayAskForPrefix(asked, reads_.ReadOf(question))) {
+          report_.prefix_seeks.insert(question.read);
+        }
+      }
       Did(file.bytes / 100);
     }
     return Status::OK();

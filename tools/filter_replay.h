@@ -19,6 +19,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -207,6 +208,9 @@ struct ReplayReport {
   // policy does not know them.
   size_t files_not_asked = 0;
   uint64_t range_deletions = 0;  // which are ignored
+  // The replayed seeks that ask existing filters for a prefix, and so may read
+  // less than in the replay, if they are to find keys with that prefix only.
+  std::set<uint32_t> prefix_seeks;
   // Whether filters of some chosen files were not built, since a stop was
   // requested.
   bool stopped = false;

@@ -12,6 +12,7 @@
 //  beforehand about the first key of each run, and the markers of the files
 //  that were asked before, and the search is replayed from the answers.
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <tuple>
@@ -205,6 +206,14 @@ ReplayedReads::ReplayedReads(const std::vector<ReadQuery>& its_reads,
   for (size_t i = 0; i < reads.size(); i++) {
     replayed[i] = DrawFor(i, reads.size()) < 0.5;
     if (replayed[i]) count++;
+  }
+  // At least one that asks a file.
+  const std::vector<Question>& asking = truth.questions;
+  if (!asking.empty() &&
+      std::none_of(asking.begin(), asking.end(),
+                   [this](const Question& q) { return replayed[q.read]; })) {
+    replayed[asking[0].read] = true;
+    count++;
   }
   std::vector<bool> finds_key(reads.size());
   for (uint32_t i = 0; i < truth.questions.size(); i++) {

@@ -283,15 +283,20 @@ void BlockBasedFile::CountTruePositive() const {
 }
 
 bool BlockBasedFile::PartsMayMatch(const ReadOptions& read_options,
-                                   const Slice& key) const {
+                                   const Slice& key,
+                                   const Slice* prefix) const {
   // Parts are found by internal keys.
   const std::string first =
       FirstEntryOf(key, user_comparator()->timestamp_size());
   const Slice internal_key = first;
   BlockCacheLookupContext lookup_context{TableReaderCaller::kUncategorized};
-  return rep()->filter->KeyMayMatch(key, &internal_key,
-                                    /*get_context=*/nullptr, &lookup_context,
-                                    read_options);
+  FilterBlockReader& filter = *rep()->filter;
+  return prefix == nullptr
+             ? filter.KeyMayMatch(key, &internal_key, /*get_context=*/nullptr,
+                                  &lookup_context, read_options)
+             : filter.PrefixMayMatch(*prefix, &internal_key,
+                                     /*get_context=*/nullptr, &lookup_context,
+                                     read_options);
 }
 
 namespace {

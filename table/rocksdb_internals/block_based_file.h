@@ -185,9 +185,11 @@ class BlockBasedFile {
   // lets a key through, the index may tell that no block need be read.
   bool GetUsesAnswer() const { return rep()->index_has_first_key; }
   // Returns true if the file's partitioned filter, which a policy of RocksDB
-  // has made, lets through a user key without timestamp. Reads a part of the
-  // filter. REQUIRES: filter_state() == kPartitioned, whole_key_filtering()
-  bool PartsMayMatch(const ReadOptions& read_options, const Slice& key) const;
+  // has made, lets through a user key without timestamp, or its prefix unless
+  // that is nullptr. Reads a part of the filter. REQUIRES: filter_state() ==
+  // kPartitioned, and the filter has keys, or prefixes
+  bool PartsMayMatch(const ReadOptions& read_options, const Slice& key,
+                     const Slice* prefix = nullptr) const;
 
  private:
   friend class FileIterator;

@@ -20,6 +20,7 @@
 #include "db_bench_ext/query_source.h"
 #include "db_bench_ext/workload_flags.h"
 #include "db_bench_ext/write_summary.h"
+#include "rocksdb/env.h"
 #include "test_util/testharness.h"
 #include "tests/key_families.h"
 
@@ -220,6 +221,12 @@ TEST(KeySourceTest, RefusesWhatItCannotDraw) {
   EXPECT_TRUE(QuerySource(options, ten, keys)
                   .DrawEmpty(10, &rng, &queries)
                   .IsInvalidArgument());
+  // Text that is read as numbers.
+  const std::string file = test::PerThreadDBPath("keys");
+  EXPECT_OK(WriteStringToFile(Env::Default(), "user:000001\n", file));
+  const Status s = ReadKeys(file, /*text=*/false, &keys);
+  EXPECT_NE(std::string::npos, s.ToString().find("set --key_type=text"));
+  EXPECT_OK(Env::Default()->DeleteFile(file));
 }
 
 TEST(QuerySourceTest, OffsetsAndDistancesAreInRange) {

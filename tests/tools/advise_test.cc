@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <functional>
 
+#include "rocksdb/slice_transform.h"
 #include "rocksdb/trace_reader_writer.h"
 #include "tests/tools/tool_db.h"
 #include "tools/reads.h"
@@ -459,6 +460,50 @@ TEST_F(AdviseTest, RelativeSeeds) {
   std::filesystem::current_path(before);
   ExpectHas(called.ExpectFine().out, {";seed_file=" + seeds_ + "}"});
   EXPECT_OK(Env::Default()->FileExists(seeds_));
+}
+
+// RocksDB's filters serve seeks within a prefix. Whether a seek without a bound
+// is one of these is unknown, and the filters then are not given up.
+TEST_F(AdviseTest, PrefixFilters) {
+  const Keys keys = RandomNumbers(11, 20000);
+  options_.prefix_extractor.reset(NewFixedPrefixTransform(4));
+  for (const std::string parts :
+       {"", ";partition_filters=true;index_type=kTwoLevelIndexSearch"}) {
+    Recreate("table_factory={id=BlockBasedTable;filter_policy=bloomfilter:10" +
+                 parts + "}",
+             keys);
+    // A bound within the prefix, or the one right behind it.
+    for (const bool within : {true, false}) {
+      const double blocks = Trace(8000, [&](Random64* r) {
+        const std::string prefix = BigEndian(r->Next() >> 1).substr(0, 4);
+        std::string next = prefix;
+        if (++next.back() == 0) return;
+        Seek(prefix + "a", within ? prefix + "b" : next);
+      });
+      EXPECT_LT(blocks, 0.2);
+      const std::vector<Json> rows =
+          AdviceRows({"--policies=bloomfilter:10,proteus:10"});
+      for (const char* policy : {"as it is", "bloomfilter:10"}) {
+        EXPECT_NEAR(blocks,
+                    NumberIn(RowOf(rows, "policy", policy), "blocks_per_op"),
+                    0.02);
+      }
+      EXPECT_GT(NumberIn(RowOf(rows, "policy", "none"), "blocks_per_op"), 2);
+      EXPECT_EQ(0, RowOf(rows, "advice")["prefix_seeks"]);
+    }
+    const double open =
+        Trace(8000, [&](Random64* r) { Seek(BigEndian(r->Next()), ""); });
+    EXPECT_NEAR(open,
+                NumberIn(RowOf(AdviceRows({"--prefix_same_as_start"}), "policy",
+                               "as it is"),
+                         "blocks_per_op"),
+                0.02);
+    const ToolRun none = Advise({"--policies=none"});
+    EXPECT_EQ(kCouldNot, none.code) << none.out;
+    ExpectHas(none.out, {"seeks, \"now\" is an upper limit", "now, at most"});
+    ExpectHas(none.err, {"no filters are the best; but ", "keep these"});
+    ExpectHas(Advise({"--policies=proteus:10"}).out, {" read: now at most "});
+  }
 }
 
 // What is best for all reads together may be bad for some. Under a SuRF without
