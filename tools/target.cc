@@ -271,7 +271,7 @@ std::string Target::LastProteanPolicy(const std::string& name) const {
     std::shared_ptr<TableFactory> table;
     const Status s = LoadTable(file, env, name, /*strictly=*/false, &table);
     if (s.ok() && IsProteanTable(table.get())) {
-      return WithoutSeeds(PolicyText(PolicyOf(table.get()).get()));
+      return PolicyText(PolicyOf(table.get()).get());
     }
   }
   return "";
@@ -405,12 +405,17 @@ Status MakePolicy(const std::string& flag, const std::string& spec,
       ", bloomfilter:BITS_PER_KEY, ribbonfilter:BITS_PER_KEY");
 }
 
-std::string WithoutSeeds(std::string text) {
+std::string WithoutSeeds(std::string text, bool counted) {
   const std::string option = "seeds=";
   for (size_t begin = 0; (begin = text.find(option, begin)) != text.npos;) {
     begin += option.size();
     const size_t end = std::min(text.find_first_of(";}", begin), text.size());
     if (begin == end) continue;
+    if (!counted) {
+      begin -= option.size();
+      text.erase(begin, end + (text[end] == ';' ? 1 : 0) - begin);
+      continue;
+    }
     const auto queries =
         1 + std::count(text.begin() + begin, text.begin() + end, ',');
     text.replace(begin, end - begin,

@@ -169,7 +169,7 @@ Status MakePolicy(const std::string& flag, const std::string& spec,
                   std::shared_ptr<const FilterPolicy>* policy);
 
 // A text that may have policies in it, for people: the seeds of a policy are
-// counted, and not listed.
-std::string WithoutSeeds(std::string text);
+// counted, and not listed; or left out, so that it can be typed.
+std::string WithoutSeeds(std::string text, bool counted = true);
 
 }  // namespace ROCKSDB_NAMESPACE::protean
