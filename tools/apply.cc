@@ -195,6 +195,12 @@ class Apply : public Command {
                KeptFile(target_, *family_) +
                ". To go back to it:\n  protean rollback " + flags);
     if (AsProteanFilterPolicy(policy_.get()) != nullptr) {
+      if (!family_->has_order_of_filters() ||
+          !family_->table_options().whole_key_filtering) {
+        err() << "seeks in column family " << PrintedName(family_->name)
+              << " are not filtered, as protean preflight explains\n";
+        return;
+      }
       out().Line(
           "Files get new filters when they are rewritten, by compaction or by\n"
           "  protean refresh " +

@@ -15,6 +15,7 @@
 
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_queue.h"
+#include "rocksdb/comparator.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
@@ -47,6 +48,12 @@ struct TargetFamily : ManifestFamily {
   // Returns true if the OPTIONS file names ProteanTable.
   bool is_under_protean() const {
     return table_factory == ProteanTableFactory::kClassName();
+  }
+  // Returns false if no seek is filtered, whatever the options.
+  bool has_order_of_filters() const {
+    return comparator_known &&
+           (options.comparator == BytewiseComparator() ||
+            options.comparator == BytewiseComparatorWithU64Ts());
   }
   // The table's options in `options`, and the policy, which is one of
   // Protean's.
