@@ -387,7 +387,7 @@ Status MakePolicy(const std::string& flag, const std::string& spec,
   }
   const size_t id = text.compare(0, 3, "id=") == 0 ? 3 : 0;
   const std::string name = text.substr(id, text.find_first_of(":;", id) - id);
-  std::vector<std::string> names = {"none", "bloomfilter", "ribbonfilter"};
+  std::vector<std::string> names = {"bloomfilter", "ribbonfilter"};
   for (const FilterType* type : FilterTypes()) {
     for (const PolicyType& known : type->policies) {
       names.insert(names.end(), {known.short_name, known.class_name});
