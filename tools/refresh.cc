@@ -133,7 +133,7 @@ class Refresh : public Command {
         continue;
       }
       if (!family.is_under_protean() || !family.has_protean_policy) {
-        why = WhyNotProteanTable(family, "proteus:12");
+        why = target_.WhyNotProteanTable(family, "proteus:12");
       } else if (!family.comparator_known) {
         why = "column family " + PrintedName(family.name) +
               " has the comparator " + family.comparator +

@@ -76,10 +76,11 @@ std::vector<SampleQuery> MergeSamples(
 
 // Stores the file in which the sample queue of a column family is saved. If
 // there is none, InvalidArgument says what to change.
-Status FindSamplesFile(const TargetFamily& family, std::string* file) {
+Status FindSamplesFile(const Target& target, const TargetFamily& family,
+                       std::string* file) {
   if (!family.is_under_protean()) {
-    return Status::InvalidArgument(
-        WhyNotProteanTable(family, "{id=protean.Proteus;samples_file=FILE}"));
+    return Status::InvalidArgument(target.WhyNotProteanTable(
+        family, "{id=protean.Proteus;samples_file=FILE}"));
   }
   if (family.samples_file().empty()) {
     return Status::InvalidArgument("column family " + PrintedName(family.name) +
@@ -94,9 +95,10 @@ Status FindSamplesFile(const TargetFamily& family, std::string* file) {
 
 // Reads the saved samples of a column family. Returns NotFound if none have
 // been saved yet.
-Status ReadSaved(const TargetFamily& family, std::ostream& err,
-                 std::string* file, std::vector<SampleQuery>* queries) {
-  const Status s = FindSamplesFile(family, file);
+Status ReadSaved(const Target& target, const TargetFamily& family,
+                 std::ostream& err, std::string* file,
+                 std::vector<SampleQuery>* queries) {
+  const Status s = FindSamplesFile(target, family, file);
   if (!s.ok()) return s;
   if (!Env::Default()->FileExists(*file).ok()) {
     return Status::NotFound(
@@ -181,7 +183,7 @@ class Samples : public Command {
     for (const TargetFamily& family : target_.families) {
       std::string file;
       std::vector<SampleQuery> queries;
-      s = ReadSaved(family, err(), &file, &queries);
+      s = ReadSaved(target_, family, err(), &file, &queries);
       if (!s.ok()) {
         if (target_.families.size() > 1) err() << s.getState() << '\n';
         continue;
@@ -200,7 +202,8 @@ class Samples : public Command {
     Status s = OpenOne("export");
     std::string file;
     std::vector<SampleQuery> queries;
-    if (s.ok()) s = ReadSaved(target_.families[0], err(), &file, &queries);
+    if (s.ok())
+      s = ReadSaved(target_, target_.families[0], err(), &file, &queries);
     if (s.ok()) s = WriteResult(output_, output_, QueryFileText(queries));
     if (s.ok()) PrintCopied("of", queries.size(), output_);
     return s;
@@ -215,7 +218,7 @@ class Samples : public Command {
     Status s = OpenOne("import");
     std::string file;
     std::vector<SampleQuery> queries;
-    if (s.ok()) s = FindSamplesFile(target_.families[0], &file);
+    if (s.ok()) s = FindSamplesFile(target_, target_.families[0], &file);
     if (s.ok()) s = ReadQueries(operands_[0], err(), &queries);
     if (s.ok() && queries.empty()) {
       s = Status::InvalidArgument(

@@ -90,8 +90,8 @@ std::string TargetFlags(const std::string& db,
   return flags + " " + ShellWord("--column_family=" + column_family);
 }
 
-std::string WhyNotProteanTable(const TargetFamily& family,
-                               const std::string& policy) {
+std::string Target::WhyNotProteanTable(const TargetFamily& family,
+                                       const std::string& policy) const {
   const std::string name = PrintedName(family.name);
   if (family.table_factory.empty()) {
     return "the table factory of column family " + name +
@@ -102,22 +102,21 @@ std::string WhyNotProteanTable(const TargetFamily& family,
                           (family.filter_policy.empty()
                                ? ""
                                : " with filter_policy=" + family.filter_policy);
+  const std::string apply = "protean apply " + TargetFlags(db, family.name) +
+                            " " + ShellWord("--policy=" + policy);
   if (family.is_under_protean()) {
-    return has +
-           ", which is no filter policy of Protean; its options need "
-           "filter_policy=" +
-           policy +
-           ". For filters of RocksDB's own in all files, there is protean "
-           "rollback";
+    return has + ", which is no filter policy of Protean: " + apply +
+           " changes that while no process has the DB open. For filters of "
+           "RocksDB's own in all files, there is protean rollback";
   }
   const auto section = [&name](const std::string& table_factory) {
     return "[TableOptions/" + table_factory + " \"" + name + "\"]";
   };
   return has + "; its options need table_factory={id=ProteanTable;" +
-         "filter_policy=" + policy +
-         "}. In an OPTIONS file, the name of the section decides, whatever the "
-         "line table_factory says: it must be " +
-         section(ProteanTableFactory::kClassName()) + ", but is " +
+         "filter_policy=" + policy + "}: " + apply +
+         " writes that into the OPTIONS file while no process has the DB open. "
+         "There, the section " +
+         section(ProteanTableFactory::kClassName()) + " takes the place of " +
          section(family.table_factory);
 }
 

@@ -90,12 +90,6 @@ std::string PolicyText(const FilterPolicy* policy);
 std::string TargetFlags(const std::string& db,
                         const std::string& column_family);
 
-// Why the column family is not under ProteanTable with a policy of Protean, and
-// what its options need: `policy`, such as "proteus:12". Names the section of
-// the OPTIONS file, which decides whatever the line table_factory says.
-std::string WhyNotProteanTable(const TargetFamily& family,
-                               const std::string& policy);
-
 // Warns if the samples are saved in a file whose path is relative, and so
 // depends on the working folder.
 void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err);
@@ -126,6 +120,10 @@ class Target {
   // The filter policy of the newest OPTIONS file that names ProteanTable for
   // the column family: RocksDB keeps the last ones. Empty if none of them does.
   std::string LastProteanPolicy(const std::string& name) const;
+  // Why the column family is not under ProteanTable with a policy of Protean,
+  // and how its options get `policy`, such as "proteus:12".
+  std::string WhyNotProteanTable(const TargetFamily& family,
+                                 const std::string& policy) const;
   // Returns true if the file does not exist, although the MANIFEST lists it at
   // this moment: compaction has not taken it away.
   bool IsMissing(const TargetFamily& family, const TargetFile& file) const;
