@@ -132,7 +132,8 @@ void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err) {
 void Target::AddFlags(Arguments* arguments, const char* by_default) {
   arguments->Add(
       {{"db", "DIR", &db,
-        "the folder of a DB, which may be open in another process"},
+        "the folder of a DB, which may be open in another process unless the "
+        "text below says otherwise"},
        {"column_family", "NAME", &column_family,
         std::string("look at this column family; default: ") + by_default},
        {"db_path", "DIR,...", &db_paths,
