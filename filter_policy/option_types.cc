@@ -103,8 +103,9 @@ Status NumberRange<T>::Refuse(const std::string& text) const {
     allowed = std::string(or_zero ? "0, or " : "") + "whole numbers from " +
               Text(min) + " to " + Text(max);
   } else {
-    allowed = "numbers from " + DecimalText(min, 0) + " to " +
-              DecimalText(max, 0) + ", such as " + examples;
+    allowed = std::string(or_zero ? "0, or " : "") + "numbers from " +
+              DecimalText(min, min < 1 ? 3 : 0) + " to " + DecimalText(max, 0) +
+              ", such as " + examples;
   }
   return protean::Refuse(owner, option, text, allowed);
 }

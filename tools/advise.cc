@@ -250,9 +250,12 @@ class Advise : public Command {
     if (file.empty()) {
       if (target_.db.empty() || family_.samples_file().empty()) {
         return Status::InvalidArgument(
-            std::string(target_.db.empty() ? "SST files have"
-                                           : "this DB's options name") +
-            " no file of sample queries; give --trace=FILE or --queries=FILE");
+            std::string(target_.db.empty()
+                            ? "SST files have no file of sample queries"
+                            : "this DB saves no samples: its options need "
+                              "filter_policy={id=protean.Proteus;samples_file="
+                              "FILE;...}") +
+            "; give --trace=FILE or --queries=FILE");
       }
       file = family_.samples()->SamplesFile(family_.name);
       if (!Env::Default()->FileExists(file).ok()) {

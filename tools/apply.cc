@@ -71,8 +71,10 @@ class Apply : public Command {
     if (s.ok()) s = MakePolicyOfFlag();
     if (s.ok() && !print_) {
       s = OpenedDB::CheckForWriting(
-          target_,
-          "; close it, or let that process call SetOptions: --print says how");
+          target_, family_->is_under_protean() && policy_ != nullptr
+                       ? "; close it, or let that process call SetOptions: "
+                         "--print says how"
+                       : "; close it: SetOptions cannot change that");
     }
     if (!s.ok()) return s;
     return print_ ? Print() : Write();
@@ -128,7 +130,7 @@ class Apply : public Command {
   Status Print() const {
     if (!family_->is_under_protean()) {
       return Status::InvalidArgument(
-          WhyNotProteanTable(*family_, policy_text_) +
+          target_.WhyNotProteanTable(*family_, policy_text_) +
           "; SetOptions cannot change that");
     }
     if (policy_ == nullptr) {
@@ -153,7 +155,7 @@ class Apply : public Command {
   Status Write() {
     if (family_->table_factory.empty()) {
       return Status::InvalidArgument(
-          WhyNotProteanTable(*family_, policy_text_));
+          target_.WhyNotProteanTable(*family_, policy_text_));
     }
     if (family_->filter_policy.empty()) {
       return Status::NotSupported(
@@ -195,6 +197,12 @@ class Apply : public Command {
                KeptFile(target_, *family_) +
                ". To go back to it:\n  protean rollback " + flags);
     if (AsProteanFilterPolicy(policy_.get()) != nullptr) {
+      if (!family_->has_order_of_filters() ||
+          !family_->table_options().whole_key_filtering) {
+        err() << "seeks in column family " << PrintedName(family_->name)
+              << " are not filtered, as protean preflight explains\n";
+        return;
+      }
       out().Line(
           "Files get new filters when they are rewritten, by compaction or by\n"
           "  protean refresh " +

@@ -35,10 +35,10 @@ int Command::Main(const std::vector<std::string>& arguments, std::ostream& out,
 }
 
 Status Command::OpenTarget(bool or_files) {
-  if (!or_files && !operands_.empty()) {
+  if (!or_files && (target_.db.empty() || !operands_.empty())) {
     return Status::InvalidArgument(
-        "give --db=DIR; " + operands_[0] +
-        " is not a flag, and SST files without their DB are not enough");
+        "give --db=DIR" +
+        (operands_.empty() ? "" : "; " + operands_[0] + " is not a flag"));
   }
   const Status s = target_.Open(operands_);
   if (s.ok() && or_files) {

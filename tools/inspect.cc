@@ -117,7 +117,7 @@ design is based on (sample queries, or the keys alone), its bits per key, and th
 the model predicts; or why range reads do not use a filter of the file. Then the sums of each level. The DB
 may be in use: only its MANIFEST, its OPTIONS file and the filters are read. With --json, and on the page of
 --html, "prefixes" says which prefixes of a key a design means. A line says so if the OPTIONS file names a
-table that does not ask the filters of Protean that files have, as after RocksDB's ldb put --bloom_bits.
+table whose seeks do not ask the filters of Protean that files have, as after RocksDB's ldb put --bloom_bits.
 
 Exit code: 0 if all filters can be used or are left out on purpose; 1 if a file, a filter or the end of
 the MANIFEST is damaged or missing, or if the OPTIONS file keeps filters from being asked; 2 if the
@@ -218,7 +218,7 @@ class Inspect : public Command {
     }
     line.Clear();
     if (of_protean > 0 && !family.table_factory.empty() &&
-        !family.is_under_protean() && !family.has_protean_policy) {
+        !family.is_under_protean()) {
       PrintUnasked(family, of_protean);
       found_ = true;
     }
@@ -269,22 +269,26 @@ class Inspect : public Command {
                                          " has no rows of advise --json");
   }
 
-  // Says that no read asks this many filters of Protean, because of the OPTIONS
-  // file, and how to go on.
+  // Says that no read, or no seek, asks this many filters of Protean, because
+  // of the OPTIONS file, and how to go on.
   void PrintUnasked(const TargetFamily& family, size_t filters) const {
     const std::string flags = TargetFlags(target_.db, family.name);
-    const std::string last = target_.LastProteanPolicy(family.name);
+    const std::string last = family.has_protean_policy
+                                 ? PolicyText(family.policy())
+                                 : target_.LastProteanPolicy(family.name);
+    const std::string typed = WithoutSeeds(last, /*counted=*/false);
     err() << "column family " << PrintedName(family.name) << ": " << filters
           << " of " << family.files.size()
-          << " files have filters of Protean, which no read asks, since the "
-             "OPTIONS file names "
-          << family.table_factory
+          << " files have filters of Protean, which no "
+          << (family.has_protean_policy ? "seek" : "read")
+          << " asks, since the OPTIONS file names " << family.table_factory
           << " with filter_policy=" << family.filter_policy
           << ". What opened the DB last for writing has written it, such as "
              "ldb with --bloom_bits or --create_if_missing. To name "
-             "ProteanTable again: protean apply "
+             "ProteanTable: protean apply "
           << flags << ' '
-          << ShellWord("--policy=" + (last.empty() ? "POLICY" : last))
+          << ShellWord("--policy=" + (last.empty() ? "POLICY" : typed))
+          << (typed == last ? "" : ", where seed_file=FILE may name new seeds")
           << ". To leave Protean: protean rollback " << flags
           << " --to=bloomfilter:10\n";
   }

@@ -52,7 +52,8 @@ Status Connect(const std::string& path, int* fd) {
       "no process answers at " + path + " (" + errnoStr(error) +
       "); one that has the DB open answers if it has a FilterRefresher with "
       "that socket, which --socket=PATH names if it is another one. With a DB "
-      "that no process has open, protean works without --live");
+      "that no process has open, refresh works without --live, and statistics "
+      "and samples save do not");
 }
 
 // Reads one answer.

@@ -144,10 +144,13 @@ std::string Wrap(const std::string& text, size_t indent, size_t width) {
 
 std::string Nearest(const std::string& word,
                     const std::vector<std::string>& known) {
+  const auto distance = [&](const std::string& to) {
+    const bool begins = to.compare(0, word.size(), word) == 0 && to != word;
+    return begins ? 1 : EditDistance(word, to);
+  };
   return *std::min_element(known.begin(), known.end(),
                            [&](const std::string& a, const std::string& b) {
-                             return EditDistance(word, a) <
-                                    EditDistance(word, b);
+                             return distance(a) < distance(b);
                            });
 }
 

@@ -110,7 +110,7 @@ inline std::string PrintedBytes(uint64_t bytes) {
 std::string Wrap(const std::string& text, size_t indent, size_t width = 100);
 
 // The word among `known`, of which there is at least one, that takes the fewest
-// changes of a character from `word`.
+// changes of a character from `word`, or that `word` begins.
 std::string Nearest(const std::string& word,
                     const std::vector<std::string>& known);
 

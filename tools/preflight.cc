@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <set>
 
-#include "rocksdb/comparator.h"
 #include "rocksdb/slice_transform.h"
 #include "table/rocksdb_internals/versions.h"
 #include "tools/command.h"
@@ -36,6 +35,9 @@ struct FilesSeen {
   size_t of_protean = 0;
   size_t of_rocksdb = 0;  // with RocksDB's own filters
   size_t unreadable = 0;
+  // Sums over the files with filters of Protean's.
+  uint64_t filter_bytes = 0;
+  uint64_t filtered_keys = 0;
 };
 
 FilesSeen LookAt(const TargetFamily& family, std::ostream& err) {
@@ -57,6 +59,8 @@ FilesSeen LookAt(const TargetFamily& family, std::ostream& err) {
                                            : -static_cast<int>(seen.files));
     if (facts->filter() != nullptr) {
       seen.of_protean++;
+      seen.filter_bytes += facts->filter_bytes;
+      seen.filtered_keys += facts->keys;
     } else if (facts->filter_bytes > 0) {
       seen.of_rocksdb++;
     }
@@ -88,7 +92,7 @@ use, and prints for each column family what becomes of its comparator, its table
 
   works     as it is
   partly    reads are right, and some of them are as fast as without Protean
-  off       reads are right, and no range read is faster
+  off       reads are right, and no range read is faster; if the comparator is why, no other row matters
   to set    an option has to be changed, to what the note says
   unknown   could not be found out
 
@@ -164,7 +168,8 @@ class Preflight : public Command {
           "with timestamps, forward seeks with an upper bound and Get are "
           "filtered, other seeks are not");
     } else if (name == ReverseBytewiseComparator()->Name()) {
-      Add("comparator", name, kOff, "Get is filtered, seeks are not");
+      Add("comparator", name, kOff,
+          "Get is filtered, as by RocksDB's own filters; seeks are not");
     } else {
       Add("comparator", name, kOff,
           "seeks are not filtered, and Get only if the keys are in bytewise "
@@ -214,13 +219,17 @@ class Preflight : public Command {
 
   void CheckMemory(const TargetFamily& family, const FilesSeen& seen) {
     if (seen.files == 0) return;
-    constexpr double kBitsPerKey = 12;
+    const bool is_known = family.has_protean_policy && seen.filtered_keys > 0;
+    const double bits =
+        is_known ? 8 * Ratio(seen.filter_bytes, seen.filtered_keys) : 12;
     const bool in_cache = family.table_options().cache_index_and_filter_blocks;
     Add("memory of filters",
-        PrintedBytes(kBitsPerKey / 8 * static_cast<double>(seen.keys)) +
+        PrintedBytes(bits / 8 * static_cast<double>(seen.keys)) +
             Format(" for %" PRIu64 " keys", seen.keys),
         kWorks,
-        std::string("with proteus, 12 bits for each key, ") +
+        (is_known ? Format("at the %.2f bits for each key of present filters, ",
+                           bits)
+                  : "with proteus, 12 bits for each key, ") +
             (in_cache
                  ? "in the block cache, part by part "
                    "(cache_index_and_filter_blocks)"
@@ -230,17 +239,20 @@ class Preflight : public Command {
 
   void CheckFamily(const TargetFamily& family) {
     column_family_ = family.name;
+    const bool seeks = family.has_order_of_filters();
     if (family.unknown_options.empty()) {
-      CheckTable(family);
+      if (seeks) CheckTable(family);
     } else {
       Add("options", family.unknown_options, kUnknown,
           "read the notes as if the options were RocksDB's defaults");
     }
     CheckComparator(family);
-    CheckOptions(family);
-    const FilesSeen seen = LookAt(family, err());
-    CheckFiles(seen);
-    CheckMemory(family, seen);
+    if (seeks) {
+      CheckOptions(family);
+      const FilesSeen seen = LookAt(family, err());
+      CheckFiles(seen);
+      CheckMemory(family, seen);
+    }
     out().Line("Column family " + PrintedName(family.name));
     PrintRows();
     out().Line();

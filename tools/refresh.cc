@@ -133,7 +133,7 @@ class Refresh : public Command {
         continue;
       }
       if (!family.is_under_protean() || !family.has_protean_policy) {
-        why = WhyNotProteanTable(family, "proteus:12");
+        why = target_.WhyNotProteanTable(family, "proteus:12");
       } else if (!family.comparator_known) {
         why = "column family " + PrintedName(family.name) +
               " has the comparator " + family.comparator +
@@ -180,6 +180,14 @@ class Refresh : public Command {
     Status s = options_.Set("levels", levels_);
     if (s.ok()) s = options_.Set("start", start_);
     if (s.ok()) s = options_.Set("limit", limit_);
+    if (s.ok() && options_.start && options_.limit &&
+        *options_.limit <= *options_.start) {
+      return Status::InvalidArgument("--limit=" + limit_ +
+                                     " must be greater than --start=" + start_);
+    }
+    if (s.ok() && !live_.live && !live_.socket.empty()) {
+      return Status::InvalidArgument("--socket=PATH goes with --live");
+    }
     if (s.ok()) return s;
     const std::string why = s.getState();
     return Status::InvalidArgument("--" + why.substr(why.find(": ") + 2));

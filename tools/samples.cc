@@ -76,10 +76,11 @@ std::vector<SampleQuery> MergeSamples(
 
 // Stores the file in which the sample queue of a column family is saved. If
 // there is none, InvalidArgument says what to change.
-Status FindSamplesFile(const TargetFamily& family, std::string* file) {
+Status FindSamplesFile(const Target& target, const TargetFamily& family,
+                       std::string* file) {
   if (!family.is_under_protean()) {
-    return Status::InvalidArgument(
-        WhyNotProteanTable(family, "{id=protean.Proteus;samples_file=FILE}"));
+    return Status::InvalidArgument(target.WhyNotProteanTable(
+        family, "{id=protean.Proteus;samples_file=FILE}"));
   }
   if (family.samples_file().empty()) {
     return Status::InvalidArgument("column family " + PrintedName(family.name) +
@@ -94,9 +95,10 @@ Status FindSamplesFile(const TargetFamily& family, std::string* file) {
 
 // Reads the saved samples of a column family. Returns NotFound if none have
 // been saved yet.
-Status ReadSaved(const TargetFamily& family, std::ostream& err,
-                 std::string* file, std::vector<SampleQuery>* queries) {
-  const Status s = FindSamplesFile(family, file);
+Status ReadSaved(const Target& target, const TargetFamily& family,
+                 std::ostream& err, std::string* file,
+                 std::vector<SampleQuery>* queries) {
+  const Status s = FindSamplesFile(target, family, file);
   if (!s.ok()) return s;
   if (!Env::Default()->FileExists(*file).ok()) {
     return Status::NotFound(
@@ -153,13 +155,18 @@ class Samples : public Command {
   Status Run() override {
     const std::string form = operands_.empty() ? "" : operands_[0];
     if (!operands_.empty()) operands_.erase(operands_.begin());
+    if (form != "save" && (live_.live || !live_.socket.empty())) {
+      return Status::InvalidArgument(
+          "--live and --socket go with samples save; the other forms read and "
+          "write files");
+    }
     if (form == "show") return Show();
     if (form == "export") return Export();
     if (form == "import") return Import();
     if (form == "merge") return Merge();
     if (form == "save") return Save();
     return Status::InvalidArgument(
-        "there is no samples " + form +
+        (form.empty() ? "give a form" : "there is no samples " + form) +
         "; forms: samples show, export, import, merge, save");
   }
 
@@ -172,7 +179,7 @@ class Samples : public Command {
       }
       std::vector<SampleQuery> queries;
       const Status s = ReadQueries(operands_[0], err(), &queries);
-      if (s.ok()) ShowShapes("", operands_[0], queries);
+      if (s.ok()) ShowShapes("", operands_[0], queries, "");
       return s;
     }
     Status s = OpenTarget(/*or_files=*/true);
@@ -181,13 +188,13 @@ class Samples : public Command {
     for (const TargetFamily& family : target_.families) {
       std::string file;
       std::vector<SampleQuery> queries;
-      s = ReadSaved(family, err(), &file, &queries);
+      s = ReadSaved(target_, family, err(), &file, &queries);
       if (!s.ok()) {
         if (target_.families.size() > 1) err() << s.getState() << '\n';
         continue;
       }
       any = true;
-      ShowShapes(family.name, file, queries);
+      ShowShapes(family.name, file, queries, Unused(family, queries.size()));
     }
     return any ? Status::OK() : s;
   }
@@ -200,7 +207,8 @@ class Samples : public Command {
     Status s = OpenOne("export");
     std::string file;
     std::vector<SampleQuery> queries;
-    if (s.ok()) s = ReadSaved(target_.families[0], err(), &file, &queries);
+    if (s.ok())
+      s = ReadSaved(target_, target_.families[0], err(), &file, &queries);
     if (s.ok()) s = WriteResult(output_, output_, QueryFileText(queries));
     if (s.ok()) PrintCopied("of", queries.size(), output_);
     return s;
@@ -215,7 +223,7 @@ class Samples : public Command {
     Status s = OpenOne("import");
     std::string file;
     std::vector<SampleQuery> queries;
-    if (s.ok()) s = FindSamplesFile(target_.families[0], &file);
+    if (s.ok()) s = FindSamplesFile(target_, target_.families[0], &file);
     if (s.ok()) s = ReadQueries(operands_[0], err(), &queries);
     if (s.ok() && queries.empty()) {
       s = Status::InvalidArgument(
@@ -279,11 +287,21 @@ class Samples : public Command {
   // Tells that the samples of the selected column family are in `file` now.
   void PrintCopied(const char* relation, size_t samples,
                    const std::string& file) const {
-    const std::string& family = target_.families[0].name;
-    out().Line(Format("%zu samples %s column family %s: %s", samples, relation,
-                      PrintedName(family).c_str(), file.c_str()));
-    out().Row(
-        {{"column_family", family}, {"samples", samples}, {"output", file}});
+    const TargetFamily& family = target_.families[0];
+    out().Line(Format("%zu samples %s column family %s: %s%s", samples,
+                      relation, PrintedName(family.name).c_str(), file.c_str(),
+                      Unused(family, samples).c_str()));
+    out().Row({{"column_family", family.name},
+               {"samples", samples},
+               {"output", file}});
+  }
+
+  // Says that filters will not use all samples; empty if they will.
+  static std::string Unused(const TargetFamily& family, size_t samples) {
+    const size_t most = family.samples()->options().sample_capacity;
+    if (samples <= most) return "";
+    return Format("; filters use at most the newest %zu (sample_capacity)",
+                  most);
   }
 
   // Opens the DB. Returns InvalidArgument unless exactly one column family is
@@ -306,7 +324,8 @@ class Samples : public Command {
 
   // Prints the number of points and ranges, and the lengths of the ranges.
   void ShowShapes(const std::string& column_family, const std::string& file,
-                  const std::vector<SampleQuery>& queries) const {
+                  const std::vector<SampleQuery>& queries,
+                  const std::string& unused) const {
     const bool numbers = AreNumbers(queries);
     uint64_t ranges = 0;
     // If `numbers`: for each k, the number of ranges that span at least 2^k but
@@ -332,8 +351,8 @@ class Samples : public Command {
                     ? ""
                     : "Column family " + PrintedName(column_family) + ": ") +
                file);
-    out().Line(Format("%zu samples: %" PRIu64 " points, %" PRIu64 " ranges",
-                      queries.size(), points, ranges));
+    out().Line(Format("%zu samples: %" PRIu64 " points, %" PRIu64 " ranges%s",
+                      queries.size(), points, ranges, unused.c_str()));
     out().Row({{"column_family", column_family},
                {"samples_file", file},
                {"samples", queries.size()},

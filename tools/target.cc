@@ -90,8 +90,8 @@ std::string TargetFlags(const std::string& db,
   return flags + " " + ShellWord("--column_family=" + column_family);
 }
 
-std::string WhyNotProteanTable(const TargetFamily& family,
-                               const std::string& policy) {
+std::string Target::WhyNotProteanTable(const TargetFamily& family,
+                                       const std::string& policy) const {
   const std::string name = PrintedName(family.name);
   if (family.table_factory.empty()) {
     return "the table factory of column family " + name +
@@ -102,22 +102,21 @@ std::string WhyNotProteanTable(const TargetFamily& family,
                           (family.filter_policy.empty()
                                ? ""
                                : " with filter_policy=" + family.filter_policy);
+  const std::string apply = "protean apply " + TargetFlags(db, family.name) +
+                            " " + ShellWord("--policy=" + policy);
   if (family.is_under_protean()) {
-    return has +
-           ", which is no filter policy of Protean; its options need "
-           "filter_policy=" +
-           policy +
-           ". For filters of RocksDB's own in all files, there is protean "
-           "rollback";
+    return has + ", which is no filter policy of Protean: " + apply +
+           " changes that while no process has the DB open. For filters of "
+           "RocksDB's own in all files, there is protean rollback";
   }
   const auto section = [&name](const std::string& table_factory) {
     return "[TableOptions/" + table_factory + " \"" + name + "\"]";
   };
   return has + "; its options need table_factory={id=ProteanTable;" +
-         "filter_policy=" + policy +
-         "}. In an OPTIONS file, the name of the section decides, whatever the "
-         "line table_factory says: it must be " +
-         section(ProteanTableFactory::kClassName()) + ", but is " +
+         "filter_policy=" + policy + "}: " + apply +
+         " writes that into the OPTIONS file while no process has the DB open. "
+         "There, the section " +
+         section(ProteanTableFactory::kClassName()) + " takes the place of " +
          section(family.table_factory);
 }
 
@@ -133,7 +132,8 @@ void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err) {
 void Target::AddFlags(Arguments* arguments, const char* by_default) {
   arguments->Add(
       {{"db", "DIR", &db,
-        "the folder of a DB, which may be open in another process"},
+        "the folder of a DB, which may be open in another process unless the "
+        "text below says otherwise"},
        {"column_family", "NAME", &column_family,
         std::string("look at this column family; default: ") + by_default},
        {"db_path", "DIR,...", &db_paths,
@@ -271,7 +271,7 @@ std::string Target::LastProteanPolicy(const std::string& name) const {
     std::shared_ptr<TableFactory> table;
     const Status s = LoadTable(file, env, name, /*strictly=*/false, &table);
     if (s.ok() && IsProteanTable(table.get())) {
-      return WithoutSeeds(PolicyText(PolicyOf(table.get()).get()));
+      return PolicyText(PolicyOf(table.get()).get());
     }
   }
   return "";
@@ -387,7 +387,7 @@ Status MakePolicy(const std::string& flag, const std::string& spec,
   }
   const size_t id = text.compare(0, 3, "id=") == 0 ? 3 : 0;
   const std::string name = text.substr(id, text.find_first_of(":;", id) - id);
-  std::vector<std::string> names = {"none", "bloomfilter", "ribbonfilter"};
+  std::vector<std::string> names = {"bloomfilter", "ribbonfilter"};
   for (const FilterType* type : FilterTypes()) {
     for (const PolicyType& known : type->policies) {
       names.insert(names.end(), {known.short_name, known.class_name});
@@ -405,12 +405,17 @@ Status MakePolicy(const std::string& flag, const std::string& spec,
       ", bloomfilter:BITS_PER_KEY, ribbonfilter:BITS_PER_KEY");
 }
 
-std::string WithoutSeeds(std::string text) {
+std::string WithoutSeeds(std::string text, bool counted) {
   const std::string option = "seeds=";
   for (size_t begin = 0; (begin = text.find(option, begin)) != text.npos;) {
     begin += option.size();
     const size_t end = std::min(text.find_first_of(";}", begin), text.size());
     if (begin == end) continue;
+    if (!counted) {
+      begin -= option.size();
+      text.erase(begin, end + (text[end] == ';' ? 1 : 0) - begin);
+      continue;
+    }
     const auto queries =
         1 + std::count(text.begin() + begin, text.begin() + end, ',');
     text.replace(begin, end - begin,

@@ -15,6 +15,7 @@
 
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/query_queue.h"
+#include "rocksdb/comparator.h"
 #include "rocksdb/convenience.h"
 #include "rocksdb/db.h"
 #include "rocksdb/env.h"
@@ -47,6 +48,12 @@ struct TargetFamily : ManifestFamily {
   // Returns true if the OPTIONS file names ProteanTable.
   bool is_under_protean() const {
     return table_factory == ProteanTableFactory::kClassName();
+  }
+  // Returns false if no seek is filtered, whatever the options.
+  bool has_order_of_filters() const {
+    return comparator_known &&
+           (options.comparator == BytewiseComparator() ||
+            options.comparator == BytewiseComparatorWithU64Ts());
   }
   // The table's options in `options`, and the policy, which is one of
   // Protean's.
@@ -83,12 +90,6 @@ std::string PolicyText(const FilterPolicy* policy);
 std::string TargetFlags(const std::string& db,
                         const std::string& column_family);
 
-// Why the column family is not under ProteanTable with a policy of Protean, and
-// what its options need: `policy`, such as "proteus:12". Names the section of
-// the OPTIONS file, which decides whatever the line table_factory says.
-std::string WhyNotProteanTable(const TargetFamily& family,
-                               const std::string& policy);
-
 // Warns if the samples are saved in a file whose path is relative, and so
 // depends on the working folder.
 void WarnOfRelativeSamplesFile(const TargetFamily& family, std::ostream& err);
@@ -119,6 +120,10 @@ class Target {
   // The filter policy of the newest OPTIONS file that names ProteanTable for
   // the column family: RocksDB keeps the last ones. Empty if none of them does.
   std::string LastProteanPolicy(const std::string& name) const;
+  // Why the column family is not under ProteanTable with a policy of Protean,
+  // and how its options get `policy`, such as "proteus:12".
+  std::string WhyNotProteanTable(const TargetFamily& family,
+                                 const std::string& policy) const;
   // Returns true if the file does not exist, although the MANIFEST lists it at
   // this moment: compaction has not taken it away.
   bool IsMissing(const TargetFamily& family, const TargetFile& file) const;
@@ -169,7 +174,7 @@ Status MakePolicy(const std::string& flag, const std::string& spec,
                   std::shared_ptr<const FilterPolicy>* policy);
 
 // A text that may have policies in it, for people: the seeds of a policy are
-// counted, and not listed.
-std::string WithoutSeeds(std::string text);
+// counted, and not listed; or left out, so that it can be typed.
+std::string WithoutSeeds(std::string text, bool counted = true);
 
 }  // namespace ROCKSDB_NAMESPACE::protean

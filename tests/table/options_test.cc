@@ -483,7 +483,10 @@ TEST_P(ProteusOptionsTest, BadPoliciesAreRefused) {
        "0, or whole numbers from 1024"},
       {"false_positive_cost_micros",
        {"2us", "-1", "10000001", "10M", "cheap"},
-       "whole numbers from 0 to 10000000"}};
+       "whole numbers from 0 to 10000000"},
+      {"queries_per_key",
+       {"0.001", "-1", "1001", "many"},
+       "0, or numbers from 0.002 to 1000"}};
   for (const auto& [option, values, allowed, short_form] : rows) {
     for (const std::string& value : values) {
       const std::string text = option + "=" + value;
