@@ -53,32 +53,12 @@ inline uint64_t LoadWord(const char* words, uint64_t index) {
 
 inline void Prefetch(const char* address) { __builtin_prefetch(address); }
 
-#if defined(__x86_64__)
-// What the CPU has is decided at run time, so that portable binaries profit,
-// too. Only code that is compiled for such CPUs may use the intrinsics, hence
-// the assembler below.
-inline const bool kHasPopCount = [] {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("popcnt");
-}();
-// Whether it runs PDEP and PEXT in hardware: the first two generations of AMD's
-// Zen take hundreds of cycles for them.
-inline const bool kHasFastPdep = [] {
-  __builtin_cpu_init();
-  return __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") &&
-         !__builtin_cpu_is("znver2");
-}();
-#endif
-
 inline int PopCount(uint64_t word) {
 #if defined(__POPCNT__) || !defined(__x86_64__)
   return __builtin_popcountll(word);
 #else
-  if (__builtin_expect(kHasPopCount, true)) {
-    asm("popcnt %0, %0" : "+r"(word));
-    return static_cast<int>(word);
-  }
-  // The compiler would call a function. This code is inlined.
+  // The baseline of x86-64 has no such instruction, and the compiler would call
+  // a function instead. This code is inlined.
   word -= (word >> 1) & 0x5555555555555555;
   word = (word & 0x3333333333333333) + ((word >> 2) & 0x3333333333333333);
   word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0f;
@@ -93,6 +73,17 @@ inline uint64_t LowBits(unsigned count) { return (uint64_t{1} << count) - 1; }
 inline unsigned BitsFor(uint64_t max) {
   return max == 0 ? 0 : 64 - static_cast<unsigned>(__builtin_clzll(max));
 }
+
+#if defined(__x86_64__)
+// Whether the CPU runs PDEP and PEXT in hardware: the first two generations of
+// AMD's Zen take hundreds of cycles for them. This is decided at run time, so
+// that portable binaries profit too.
+inline const bool kHasFastPdep = [] {
+  __builtin_cpu_init();
+  return __builtin_cpu_supports("bmi2") && !__builtin_cpu_is("znver1") &&
+         !__builtin_cpu_is("znver2");
+}();
+#endif
 
 // The position of the set bit of `word` that has `rank` set bits below it;
 // `rank` < PopCount(word). Runs on any CPU.
@@ -120,6 +111,7 @@ inline unsigned SelectInWord(uint64_t word, unsigned rank) {
 #if defined(__x86_64__)
   if (__builtin_expect(kHasFastPdep, true)) {
     uint64_t bit = uint64_t{1} << rank;
+    // Only code that is compiled for such CPUs may use the intrinsic.
     asm("pdep %1, %0, %0" : "+r"(bit) : "r"(word));
     return __builtin_ctzll(bit);
   }
