@@ -125,7 +125,7 @@ std::optional<bool> AskedFilter::PrefixMayMatch(const Slice& lo,
   }
   const Slice prefix = extractor->Transform(lo);
   size_t full_length = 0;
-  // As in RocksDB's FilterBlockReaderCommon::IsFilterCompatible.
+  // FilterBlockReaderCommon::IsFilterCompatible of RocksDB has this rule.
   if (prefix != extractor->Transform(hi) &&
       !(extractor->FullLengthEnabled(&full_length) &&
         hi.size() == full_length &&
