@@ -430,21 +430,36 @@ SHIFTS = {
 }
 
 
+def shift_rows(bench, workload, filters, **flags):
+    """The batches of a workload that shifts, by filter."""
+    keys, queries = SHIFTS[workload]
+    by_filter = {}
+    for row in bench.engine(filters, **{"workload": "ranges", **keys, **queries, "direct_reads": "true", **flags}):
+        by_filter.setdefault(row["filter"], []).append(row)
+    return by_filter
+
+
+def shift_line(label, batches):
+    """What a table says of a filter's batches."""
+    rates = [batch["filter_fpr"] or 0 for batch in batches]
+    return [label, percent(rates[0]), percent(max(rates)), percent(rates[-1]),
+            f"{statistics.mean(batch['block_reads_per_op'] for batch in batches):.3f}", number(batches[-1]["seconds"]),
+            batches[-1]["background_jobs"]]
+
+
+SHIFT_HEADER = ("filter", "false positives, first batch %", "largest %", "last batch %", "blocks a seek", "seconds",
+                "flushes and compactions")
+
+
 def shift_section(bench, shift, name):
     """Queries that shift."""
     num, count = bench.pick((2000, 600), (50_000, 100_000), (500_000, 1_000_000))
     figure, panels = plt.subplots(len(SHIFTS), 3, figsize=(17, 4.2 * len(SHIFTS)))
     lines = []
-    for row_panels, (workload, (keys, queries)) in zip(panels, list(SHIFTS.items())[:bench.pick(1, 2, 2)]):
-        by_filter = {}
-        for row in bench.engine(list(SHIFT_FILTERS)[bench.pick(2, 0, 0):bench.pick(3, 9, 9)], **{"workload": "ranges", **keys, **queries, "num": num, "queries": count,
-                                                  "shift": shift, "direct_reads": "true"}):
-            by_filter.setdefault(row["filter"], []).append(row)
-        for spec, batches in by_filter.items():
-            rates = [batch["filter_fpr"] or 0 for batch in batches]
-            lines.append([workload, SHIFT_FILTERS[spec], percent(rates[0]), percent(max(rates)), percent(rates[-1]),
-                          f"{statistics.mean(batch['block_reads_per_op'] for batch in batches):.3f}",
-                          number(batches[-1]["seconds"]), batches[-1]["background_jobs"]])
+    for row_panels, workload in zip(panels, list(SHIFTS)[:bench.pick(1, 2, 2)]):
+        by_filter = shift_rows(bench, workload, list(SHIFT_FILTERS)[bench.pick(2, 0, 0):bench.pick(3, 9, 9)], num=num,
+                               queries=count, shift=shift)
+        lines += [[workload, *shift_line(SHIFT_FILTERS[spec], batches)] for spec, batches in by_filter.items()]
         for panel, (what, label) in zip(row_panels, (("filter_fpr", "FPR"), ("seconds", "seconds since the first query"),
                                                      ("block_reads_per_op", "block reads per seek"))):
             draw_lines(panel, {SHIFT_FILTERS[spec]: [(row["batch"], row[what]) for row in batches if row[what] is not None]
@@ -456,8 +471,21 @@ def shift_section(bench, shift, name):
     save(figure, bench.args.out, name)
     return [f"{num:,} records of 512 bytes, twice as many written among {count:,} closed seeks that find nothing, 12 bits per "
             f"key, direct reads. *Fast queue* is `{SCALED}`, whose samples are all replaced {count / 4 / 3300:.0f} times (paper: 30).",
-            markdown(["workload", "filter", "false positives, first batch %", "largest %", "last batch %", "blocks a seek",
-                      "seconds", "flushes and compactions"], lines), picture(name, "Queries that shift")]
+            markdown(["workload", *SHIFT_HEADER], lines), picture(name, "Queries that shift")]
+
+
+def section_tenth(bench):
+    """Figures 7 and 8 at a tenth of the paper's scale."""
+    num, count = bench.pick((2000, 600), (50_000, 150_000), (2_000_000, 6_000_000))
+    lines = []
+    for shift, text in list({"gradual": "gradually", "immediate": "at once"}.items())[bench.pick(1, 0, 0):]:
+        for workload in list(SHIFTS)[:bench.pick(1, 2, 2)]:
+            by_filter = shift_rows(bench, workload, ["surf:0:4", "proteus:12"][bench.pick(1, 0, 0):], num=num, queries=count,
+                                   shift=shift)
+            lines += [[f"{workload}, {text}", *shift_line(SHIFT_FILTERS[spec], batches)] for spec, batches in by_filter.items()]
+    return [f"{num:,} records of 512 bytes, twice as many written among {count:,} closed seeks that find nothing, 12 bits per key, "
+            f"direct reads: the paper has {20_000_000 // num} times as many. The queue has its default size.",
+            markdown(["workload", *SHIFT_HEADER], lines)]
 
 
 def section_7(bench):
@@ -601,6 +629,7 @@ SECTIONS = {
     "fig6": Section("Figure 6: closed seeks in RocksDB", section_6, timed=True),
     "fig7": Section("Figure 7: queries that shift gradually", section_7, timed=True),
     "fig8": Section("Figure 8: queries that shift at once", section_8, timed=True),
+    "tenth": Section("Figures 7 and 8 at a tenth of the paper's scale", section_tenth, timed=True),
     "fig9": Section("Figure 9a to d: false positives on strings", section_9),
     "fig9e": Section("Figure 9e: domains in RocksDB", section_9e, timed=True),
     "real": Section("Keys of this machine", section_real),
