@@ -57,7 +57,8 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
         seeks_prefixes_(arguments.caller == TableReaderCaller::kUserIterator &&
                         file->is_bytewise() && inner_.SeeksPrefixes() &&
                         !read_options.total_order_seek &&
-                        !read_options.auto_prefix_mode),
+                        !read_options.auto_prefix_mode &&
+                        !read_options.tailing),
         // With pin_data, RocksDB keeps the files that it has left; with a
         // table_filter, some files are not in the search (seek_decision.h).
         skips_allowed_(markers_allowed_ && !read_options.pin_data &&
