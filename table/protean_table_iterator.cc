@@ -53,7 +53,7 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
         inner_(file->file(), read_options, arguments),
         markers_allowed_(AllowsMarkers(*file, inner_)),
         // DBIter expects no total order. Otherwise it may seek a key of another
-        // prefix at a turn.
+        // prefix at a turn. Tailing iterators forget files that turn invalid.
         seeks_prefixes_(arguments.caller == TableReaderCaller::kUserIterator &&
                         file->is_bytewise() && inner_.SeeksPrefixes() &&
                         !read_options.total_order_seek &&
