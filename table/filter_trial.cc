@@ -90,7 +90,7 @@ FilterBuildingContext ContextOf(const FilePlace& place,
 AskedFilter::AskedFilter(FilterBitsReader* reader,
                          std::optional<FilterReport> report,
                          const SliceTransform* prefixes)
-    : reader_(reader), prefixes_(prefixes) {
+    : reader_(reader), prefixes_(reader == nullptr ? nullptr : prefixes) {
   if (reader != nullptr && report.has_value()) {
     block_ = &static_cast<const ProteanFilterBitsReader*>(reader)->block();
     report_ = std::move(*report);
@@ -99,35 +99,33 @@ AskedFilter::AskedFilter(FilterBitsReader* reader,
 
 AskedFilter AskedFilter::Of(const BlockBasedFile& file,
                             const SliceTransform* extractor) {
-  const SliceTransform* const prefixes =
-      extractor == nullptr ? nullptr : file.prefix_extractor();
-  const bool has_keys = file.whole_key_filtering();
-  if (has_keys && file.GetHeldBlock() != nullptr) {
-    return AskedFilter(file.GetHeldFilter(), ReportOf(file), prefixes);
-  }
+  using FilterState = BlockBasedFile::FilterState;
   AskedFilter asked;
-  asked.prefixes_ = prefixes;
-  asked.has_keys_ = has_keys;
-  if (file.filter_state() == BlockBasedFile::FilterState::kFull) {
+  asked.has_keys_ = file.whole_key_filtering();
+  if (file.filter_state() == FilterState::kFull) {
     asked.reader_ = file.GetHeldFilter();
-  } else if (file.filter_state() == BlockBasedFile::FilterState::kPartitioned) {
+  } else if (file.filter_state() == FilterState::kPartitioned) {
     asked.in_parts_ = &file;
+  } else {
+    return asked;
   }
+  if (extractor != nullptr) asked.prefixes_ = file.prefix_extractor();
+  if (asked.has_keys_) asked.block_ = file.GetHeldBlock();
+  if (asked.block_ != nullptr) asked.report_ = ReportOf(file);
   return asked;
 }
 
 std::optional<bool> AskedFilter::PrefixMayMatch(const Slice& lo,
                                                 const Slice& hi) const {
-  const SliceTransform* const extractor = prefixes();
-  if (extractor == nullptr || !extractor->InDomain(lo) ||
-      !extractor->InDomain(hi)) {
+  if (prefixes_ == nullptr || !prefixes_->InDomain(lo) ||
+      !prefixes_->InDomain(hi)) {
     return std::nullopt;
   }
-  const Slice prefix = extractor->Transform(lo);
+  const Slice prefix = prefixes_->Transform(lo);
   size_t full_length = 0;
   // FilterBlockReaderCommon::IsFilterCompatible of RocksDB has this rule.
-  if (prefix != extractor->Transform(hi) &&
-      !(extractor->FullLengthEnabled(&full_length) &&
+  if (prefix != prefixes_->Transform(hi) &&
+      !(prefixes_->FullLengthEnabled(&full_length) &&
         hi.size() == full_length &&
         BytewiseComparator()->IsSameLengthImmediateSuccessor(prefix, hi))) {
     return std::nullopt;

@@ -46,9 +46,7 @@ class AskedFilter {
 
   bool MayMatch(const SampleQuery& query) const;
   // What makes the prefixes for which seeks may ask; nullptr if there are none.
-  const SliceTransform* prefixes() const {
-    return reader_ == nullptr && in_parts_ == nullptr ? nullptr : prefixes_;
-  }
+  const SliceTransform* prefixes() const { return prefixes_; }
   // What RocksDB's table hears of a seek to `lo` with the upper bound `hi` and
   // auto_prefix_mode. Nothing if it does not ask: the filter has no prefixes,
   // or the range does not lie within one.
