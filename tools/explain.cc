@@ -51,6 +51,7 @@ Status FindFirst(const FileFacts& facts, const SampleQuery& read,
 // Get asks for one key, inclusive.
 std::optional<bool> Ask(const FileFacts& facts, const TargetFamily& family,
                         const SampleQuery& read) {
+  using FilterState = BlockBasedFile::FilterState;
   const BlockBasedFile& file = facts.file();
   if (!read.hi_inclusive) {
     if (facts.unfiltered.empty() && family.is_under_protean()) {
@@ -61,13 +62,18 @@ std::optional<bool> Ask(const FileFacts& facts, const TargetFamily& family,
     return AskedFilter::Of(file, family.options.prefix_extractor.get())
         .PrefixMayMatch(read.lo, read.hi);
   }
-  // Protean's filter, or RocksDB's own.
+  // RocksDB's own table with a policy of RocksDB's finds none of Protean's.
+  const bool finds_own =
+      family.has_protean_policy ||
+      family.table_factory != TableFactory::kBlockBasedTableName();
   if (facts.damaged || !file.whole_key_filtering() ||
-      file.filter_state() != BlockBasedFile::FilterState::kFull) {
+      (facts.filter() != nullptr && !finds_own) ||
+      (file.filter_state() != FilterState::kFull &&
+       file.filter_state() != FilterState::kPartitioned)) {
     return {};
   }
   return facts.filter() != nullptr ? facts.filter()->KeyMayMatch(read.lo)
-                                   : file.GetHeldFilter()->MayMatch(read.lo);
+                                   : AskedFilter::Of(file).MayMatch(read);
 }
 
 constexpr CommandText kExplain = {
