@@ -231,7 +231,7 @@ Status TryPolicies(const BlockBasedFile& file, const FilePlace& place,
     if (own != nullptr) filter.finished = std::make_shared<FinishedFilter>();
     filter.builder.reset(own == nullptr
                              ? filter.policy->GetBuilderWithContext(context)
-                             : own->NewBuilder(context, Env::Default(),
+                             : own->NewBuilder(context, place.options.env,
                                                place.price, filter.finished));
   }
   // Each builder gets many keys at a time, so that its CPU time can be told

@@ -247,6 +247,7 @@ class Advise : public Command {
   // Reads the file of samples that the DB has saved, or that --queries names.
   Status ReadSamples(ReadSample* reads) {
     std::string file = queries_;
+    Env* env = Env::Default();
     if (file.empty()) {
       if (target_.db.empty() || family_.samples_file().empty()) {
         return Status::InvalidArgument(
@@ -258,7 +259,8 @@ class Advise : public Command {
             "; give --trace=FILE or --queries=FILE");
       }
       file = family_.samples()->SamplesFile(family_.name);
-      if (!Env::Default()->FileExists(file).ok()) {
+      env = target_.env;
+      if (!env->FileExists(file).ok()) {
         return Status::InvalidArgument(
             "the DB's samples_file " + file +
             " does not exist: it is written when the DB is closed; give "
@@ -267,7 +269,7 @@ class Advise : public Command {
     }
     source_ = (queries_.empty() ? "the samples " : "") + file;
     std::vector<SampleQuery> queries;
-    const Status s = ReadQueries(file, err(), &queries);
+    const Status s = ReadQueries(file, err(), &queries, env);
     if (!s.ok()) return s;
     for (const SampleQuery& query : queries) reads->Add(ReadOf(query));
     return queries.empty() ? Status::InvalidArgument(file + " has no queries")
@@ -358,7 +360,8 @@ class Advise : public Command {
     save_samples_ = AbsolutePath(save_samples_);
     const std::vector<bool> none(reads_.size(), false);
     return WriteResult(save_samples_, "--save_samples=" + save_samples_,
-                       QueryFileText(SamplesOf(reads_, truth_, none)));
+                       QueryFileText(SamplesOf(reads_, truth_, none)),
+                       target_.env);
   }
 
   Status Replay() {

@@ -497,7 +497,7 @@ class Replay {
       if (policy->Samples() == nullptr) continue;
       const std::shared_ptr<QueryQueue> queue = policy->Samples()->Queue(
           family_.name.empty() ? kDefaultColumnFamilyName : family_.name,
-          Env::Default(), /*logger=*/nullptr);
+          family_.options.env, /*logger=*/nullptr);
       for (const SampleQuery& sample : samples) queue->Add(sample);
     }
   }

@@ -19,7 +19,7 @@ namespace {
 bool HasSamples(const TargetFamily& family) {
   const std::shared_ptr<SampleStore> store = family.samples();
   return store != nullptr &&
-         store->Queue(family.name, Env::Default(), nullptr)->size() > 0;
+         store->Queue(family.name, family.options.env, nullptr)->size() > 0;
 }
 
 std::string WhyNotWithoutSamples(const TargetFamily& family) {

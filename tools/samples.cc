@@ -190,7 +190,8 @@ class Samples : public Command {
       s = Status::InvalidArgument(
           operands_[0] + " has no queries; the saved samples are kept");
     }
-    if (s.ok()) s = WriteResult(file, file, QueryFileText(queries));
+    if (s.ok())
+      s = WriteResult(file, file, QueryFileText(queries), target_.env);
     if (!s.ok()) return s;
     WarnOfRelativeSamplesFile(target_.families[0], err());
     err() << "a process that has the DB open now does not notice: it adds its "
@@ -270,7 +271,7 @@ class Samples : public Command {
                    std::vector<SampleQuery>* queries) const {
     const Status s = FindSamplesFile(family, file);
     if (!s.ok()) return s;
-    if (!Env::Default()->FileExists(*file).ok()) {
+    if (!target_.env->FileExists(*file).ok()) {
       return Status::NotFound(
           "column family " + PrintedName(family.name) +
           " has saved no samples yet: " + *file +
@@ -279,7 +280,7 @@ class Samples : public Command {
                ? ""
                : ", into the working folder of the process that has it open"));
     }
-    return ReadQueries(*file, err(), queries);
+    return ReadQueries(*file, err(), queries, target_.env);
   }
 
   // Tells that the samples of the selected column family are in `file` now.
