@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <list>
 
-#include "db/dbformat.h"
 #include "filter_policy/building/file_filter_builder.h"
 #include "filter_policy/filter_properties.h"
 #include "rocksdb/advanced_cache.h"
@@ -258,20 +257,12 @@ Status TryPolicies(const BlockBasedFile& file, const FilePlace& place,
     batch.Clear();
   };
 
-  ReadOptions read_options(/*_verify_checksums=*/true, /*_fill_cache=*/false);
-  read_options.total_order_seek = true;
-  read_options.readahead_size = 2 << 20;
-  const std::unique_ptr<InternalIterator> it =
-      file.NewIterator(read_options, /*keys_only=*/true);
-  const size_t timestamp_size = file.user_comparator()->timestamp_size();
-  for (it->SeekToFirst(); it->Valid(); it->Next()) {
-    const Slice key =
-        ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
-    if (!on_entry(key)) return Status::Incomplete("reading was stopped");
+  Status s = ReadKeys(file, [&](const Slice& key) {
+    if (!on_entry(key)) return false;
     batch.Add(key);
     if (batch.size() >= kMaxKeys || batch.bytes() >= kMaxBytes) feed();
-  }
-  Status s = it->status();
+    return true;
+  });
   if (!s.ok()) return s;
   feed();
   for (FilterInWork& filter : filters) {

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "db/dbformat.h"
 #include "filter_policy/parted_filter.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/db.h"
@@ -104,11 +105,27 @@ bool FilterIsLikeThatOf(const BlockBasedFile& file,
                         const FilterPolicy* rocksdb_policy,
                         const FilePlace& place);
 
-// Reads a file, verifying its checksums, and stores the filter that each of the
-// policies, which are not nullptr, would give it. `on_entry` gets the key of
-// each entry in order, without timestamp. Incomplete if it returns false, which
-// ends the reading; Corruption if the file is damaged, NotSupported if a policy
-// builds no filter.
+// Reads a file, verifying its checksums. `on_entry` gets the key of each entry
+// in order, without timestamp. Incomplete if it returns false, which ends the
+// reading; Corruption if the file is damaged.
+template <typename OnEntry>
+Status ReadKeys(const BlockBasedFile& file, const OnEntry& on_entry) {
+  ReadOptions options(/*_verify_checksums=*/true, /*_fill_cache=*/false);
+  options.total_order_seek = true;
+  options.readahead_size = 2 << 20;
+  const std::unique_ptr<InternalIterator> it =
+      file.NewIterator(options, /*keys_only=*/true);
+  const size_t timestamp_size = file.user_comparator()->timestamp_size();
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    if (!on_entry(ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size))) {
+      return Status::Incomplete("reading was stopped");
+    }
+  }
+  return it->status();
+}
+
+// ReadKeys, which also stores the filter that each of the policies, which are
+// not nullptr, would give the file. NotSupported if a policy builds no filter.
 Status TryPolicies(const BlockBasedFile& file, const FilePlace& place,
                    const std::vector<const FilterPolicy*>& policies,
                    const std::function<bool(const Slice& key)>& on_entry,

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <exception>
 
-#include "db/dbformat.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/files.h"
 #include "rocksdb/convenience.h"
@@ -319,31 +318,25 @@ KeyCheck CheckKeys(const FileFacts& facts,
   Questions questions(facts);
   check.asked = questions.any();
 
-  ReadOptions read_options(/*_verify_checksums=*/true, /*_fill_cache=*/false);
-  read_options.total_order_seek = true;
-  read_options.readahead_size = 2 << 20;
-  const size_t timestamp_size = file.user_comparator()->timestamp_size();
   std::string first;
   std::string last;
-  check.data = WithoutExceptions([&] {
-    const std::unique_ptr<InternalIterator> it =
-        file.NewIterator(read_options, /*keys_only=*/true);
-    for (it->SeekToFirst(); it->Valid(); it->Next()) {
-      const Slice key =
-          ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
-      if (check.keys > 0 && key == last) continue;
-      const char* denied =
-          questions.Denied(key, check.keys == 0 ? nullptr : &last);
-      if (denied != nullptr && check.false_negatives++ == 0) {
-        check.first_key = key.ToString();
-        check.first_question = denied;
-      }
-      if (check.keys++ == 0) first = key.ToString();
-      last.assign(key.data(), key.size());
-      if (check.keys % kKeysPerReport == 0) progress(kKeysPerReport);
+  const auto check_key = [&](const Slice& key) {
+    if (check.keys > 0 && key == last) return true;
+    const char* denied =
+        questions.Denied(key, check.keys == 0 ? nullptr : &last);
+    if (denied != nullptr && check.false_negatives++ == 0) {
+      check.first_key = key.ToString();
+      check.first_question = denied;
     }
+    if (check.keys++ == 0) first = key.ToString();
+    last.assign(key.data(), key.size());
+    if (check.keys % kKeysPerReport == 0) progress(kKeysPerReport);
+    return true;
+  };
+  check.data = WithoutExceptions([&] {
+    const Status s = ReadKeys(file, check_key);
     progress(check.keys % kKeysPerReport);
-    return it->status();
+    return s;
   });
   if (check.data.ok() && facts.filter() != nullptr && !facts.damaged &&
       file.whole_key_filtering()) {
