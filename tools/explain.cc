@@ -53,27 +53,25 @@ std::optional<bool> Ask(const FileFacts& facts, const TargetFamily& family,
                         const SampleQuery& read) {
   using FilterState = BlockBasedFile::FilterState;
   const BlockBasedFile& file = facts.file();
-  if (!read.hi_inclusive) {
-    if (facts.unfiltered.empty() && family.is_under_protean()) {
-      return facts.filter()->RangeMayMatch(read.lo, read.hi,
-                                           /*hi_inclusive=*/false);
-    }
-    if (facts.filter() != nullptr && !family.has_protean_policy) return {};
-    return AskedFilter::Of(file, family.options.prefix_extractor.get())
-        .PrefixMayMatch(read.lo, read.hi);
+  const bool is_own = facts.filter() != nullptr;
+  // RocksDB's own table finds only filters of its policy's kind.
+  if (family.table_factory == TableFactory::kBlockBasedTableName() &&
+      family.has_protean_policy != is_own) {
+    return {};
   }
-  // RocksDB's own table with a policy of RocksDB's finds none of Protean's.
-  const bool finds_own =
-      family.has_protean_policy ||
-      family.table_factory != TableFactory::kBlockBasedTableName();
+  if (!read.hi_inclusive) {
+    return facts.unfiltered.empty() && family.is_under_protean()
+               ? facts.filter()->RangeMayMatch(read.lo, read.hi, false)
+               : AskedFilter::Of(file, family.options.prefix_extractor.get())
+                     .PrefixMayMatch(read.lo, read.hi);
+  }
   if (facts.damaged || !file.whole_key_filtering() ||
-      (facts.filter() != nullptr && !finds_own) ||
       (file.filter_state() != FilterState::kFull &&
        file.filter_state() != FilterState::kPartitioned)) {
     return {};
   }
-  return facts.filter() != nullptr ? facts.filter()->KeyMayMatch(read.lo)
-                                   : AskedFilter::Of(file).MayMatch(read);
+  return is_own ? facts.filter()->KeyMayMatch(read.lo)
+                : AskedFilter::Of(file).MayMatch(read);
 }
 
 constexpr CommandText kExplain = {
