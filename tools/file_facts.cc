@@ -52,10 +52,6 @@ const char* OtherKindOf(Env* env, const std::string& path) {
                                           : nullptr;
 }
 
-std::string FilterSize(uint64_t offset, uint64_t size) {
-  return std::to_string(size) + " bytes at offset " + std::to_string(offset);
-}
-
 // Stores a string a little below `key`; returns false if there is none. For a
 // number, the string is the number before it, since real queries look like
 // that.
@@ -269,29 +265,25 @@ void FileFacts::ReadFilter(const TargetFamily& family) {
     return;
   }
   kind = properties->filter_policy_name;
-  if (file.filter_state() == FilterState::kUnreadable) {
-    damaged = true;
-    unfiltered = "the filter block cannot be read: " +
-                 FilterSize(file.filter_offset(), filter_bytes);
-    return;
-  }
-  const std::string filtered = file.prefix_extractor() == nullptr
-                                   ? "Get only"
-                                   : "Get, and seeks within a prefix";
-  if (AsProteanFilterPolicy(file.filter_policy()) == nullptr ||
-      file.filter_state() == FilterState::kNone) {
-    unfiltered = "RocksDB's own filter, which filters " + filtered;
-    return;
-  }
-  if (file.filter_state() == FilterState::kPartitioned) {
-    unfiltered = "partitions of RocksDB's table, which filter " + filtered;
-    return;
-  }
   filter_ = file.GetHeldBlock();
-  if (!filter_->status().ok()) {
-    damaged = true;
-    unfiltered = filter_->status().ToString() + ": " +
-                 FilterSize(file.filter_offset(), filter_bytes);
+  const bool unreadable = file.filter_state() == FilterState::kUnreadable;
+  damaged = unreadable || (filter_ != nullptr && !filter_->status().ok());
+  if (damaged) {
+    unfiltered = (unreadable ? "the filter block cannot be read"
+                             : filter_->status().ToString()) +
+                 ": " + std::to_string(filter_bytes) + " bytes at offset " +
+                 std::to_string(file.filter_offset());
+    return;
+  }
+  if (filter_ == nullptr) {
+    const bool in_parts =
+        file.filter_state() == FilterState::kPartitioned &&
+        AsProteanFilterPolicy(file.filter_policy()) != nullptr;
+    unfiltered = in_parts ? "partitions of RocksDB's table, which filter "
+                          : "RocksDB's own filter, which filters ";
+    unfiltered += file.prefix_extractor() == nullptr
+                      ? "Get only"
+                      : "Get, and seeks within a prefix";
     return;
   }
   const FilterBlockHeader& header = filter_->header();

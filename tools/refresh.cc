@@ -180,17 +180,18 @@ class Refresh : public Command {
     Status s = options_.Set("levels", levels_);
     if (s.ok()) s = options_.Set("start", start_);
     if (s.ok()) s = options_.Set("limit", limit_);
-    if (s.ok() && options_.start && options_.limit &&
+    if (!s.ok()) {
+      const std::string why = s.getState();
+      return Status::InvalidArgument("--" + why.substr(why.find(": ") + 2));
+    }
+    if (options_.start && options_.limit &&
         *options_.limit <= *options_.start) {
       return Status::InvalidArgument("--limit=" + limit_ +
                                      " must be greater than --start=" + start_);
     }
-    if (s.ok() && !live_.live && !live_.socket.empty()) {
-      return Status::InvalidArgument("--socket=PATH goes with --live");
-    }
-    if (s.ok()) return s;
-    const std::string why = s.getState();
-    return Status::InvalidArgument("--" + why.substr(why.find(": ") + 2));
+    return live_.live || live_.socket.empty()
+               ? s
+               : Status::InvalidArgument("--socket=PATH goes with --live");
   }
 
   // Opens the DB, and reads --samples.
