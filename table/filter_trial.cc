@@ -87,12 +87,12 @@ FilterBuildingContext ContextOf(const FilePlace& place,
 }  // namespace
 
 AskedFilter::AskedFilter(FilterBitsReader* reader,
-                         std::optional<FilterReport> report,
+                         const FinishedFilter* finished,
                          const SliceTransform* prefixes)
     : reader_(reader), prefixes_(reader == nullptr ? nullptr : prefixes) {
-  if (reader != nullptr && report.has_value()) {
+  if (reader != nullptr && finished != nullptr) {
     block_ = &static_cast<const ProteanFilterBitsReader*>(reader)->block();
-    report_ = std::move(*report);
+    report_ = ReportOf(finished->properties);
   }
 }
 
@@ -275,11 +275,8 @@ Status TryPolicies(const BlockBasedFile& file, const FilePlace& place,
     result.build_memory = filter.cache->peak();
     result.build_nanos += clock.CPUNanos() - begin;
     result.reader.reset(filter.policy->GetFilterBitsReader(block));
-    std::optional<FilterReport> report;
-    if (filter.finished != nullptr)
-      report = ReportOf(filter.finished->properties);
     result.filter =
-        AskedFilter(result.reader.get(), std::move(report), extractor);
+        AskedFilter(result.reader.get(), filter.finished.get(), extractor);
     if (!s.ok()) break;
   }
   return s;

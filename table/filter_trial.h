@@ -34,10 +34,10 @@ FilterReport ReportOf(const BlockBasedFile& file);
 class AskedFilter {
  public:
   AskedFilter() = default;
-  // `reader`, which may be nullptr, must outlive this object. `report` is what
-  // a filter of Protean has reported; none if RocksDB has made it. `prefixes`
-  // makes the prefixes that the filter has; nullptr if it has none.
-  AskedFilter(FilterBitsReader* reader, std::optional<FilterReport> report,
+  // `reader`, which may be nullptr, must outlive this object. `finished` is
+  // what a filter of Protean has reported; nullptr if RocksDB has made it.
+  // `prefixes` makes the prefixes that the filter has; nullptr if it has none.
+  AskedFilter(FilterBitsReader* reader, const FinishedFilter* finished,
               const SliceTransform* prefixes);
   // The filter of a file, if it has one, whole or in parts. The file must
   // outlive the result. RocksDB asks for prefixes only if the column family has

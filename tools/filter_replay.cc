@@ -289,12 +289,11 @@ class Contestant {
     const auto share_of = [&](int level, ReadKind kind, Rate Rates::*which,
                               double otherwise) {
       double share = otherwise;
-      int distance = -1;
+      int distance = std::numeric_limits<int>::max();
       for (const auto& [place, seen] : rates) {
         const Rate& found = seen.*which;
         const int away = std::abs(place.second - level);
-        if (place.first != kind || found.asked == 0 ||
-            (distance >= 0 && away >= distance)) {
+        if (place.first != kind || found.asked == 0 || away >= distance) {
           continue;
         }
         distance = away;
