@@ -30,7 +30,6 @@ const std::vector<std::string> kPoliciesForGets = {
     "{id=protean.Proteus;bits_per_key=16;point_lookups_use_whole_keys=true}",
     "{id=protean.Proteus;bits_per_key=20;point_lookups_use_whole_keys=true}"};
 
-// Shows the progress of a step.
 ReportShare ShowShareOf(const char* step, Progress* line) {
   return [=](double done) {
     if (line->IsDue()) line->Show(Format("%s: %.0f %%", step, 100 * done));
@@ -301,7 +300,6 @@ class Advise : public Command {
     return missing;
   }
 
-  // Opens the target, reads the reads and finds what they find.
   Status Prepare() {
     // No filter is always a candidate: all others are compared with it, and it
     // costs nothing.
@@ -373,7 +371,6 @@ class Advise : public Command {
                        &report_);
   }
 
-  // Says that there is no advice, because the reads ask no file.
   void PrintNothingMeasured() const {
     const auto [first, last] =
         std::minmax_element(reads_.begin(), reads_.end(),
@@ -458,7 +455,6 @@ class Advise : public Command {
     }
   }
 
-  // The reads that were replayed, and what limits the results.
   void PrintReads(size_t missing) const {
     if (!family_.name.empty()) {
       out().Line("Column family " + PrintedName(family_.name) + ": " +
@@ -499,7 +495,6 @@ class Advise : public Command {
     out().Line();
   }
 
-  // What each result costs and saves.
   void PrintPolicies() const {
     const std::vector<double> saved = SavedPerBit(report_.results);
     std::vector<Json> rows;

@@ -231,7 +231,6 @@ class Explain : public Command {
     return Status::OK();
   }
 
-  // Adds to the rows what a refresh would do with their files.
   Status AddRefresh(const TargetFamily& family, const SampleQuery& read,
                     std::vector<Json>* rows) const {
     RefreshOptions options;

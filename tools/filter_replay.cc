@@ -247,7 +247,6 @@ class Contestant {
     return markers;
   }
 
-  // The rates of the files that were asked.
   RatesByPlace FindRates() const {
     RatesByPlace rates;
     for (uint32_t file = 0; file < files_.size(); file++) {
@@ -312,7 +311,6 @@ class Contestant {
     }
   }
 
-  // Draws the answer to a question, at the rates of its kind.
   void Draw(uint32_t file, uint32_t i, double read, double reach) {
     const Question& question = questions_[i];
     const ReadQuery& query = reads_.ReadOf(question);
@@ -464,7 +462,6 @@ class Replay {
     return Status::OK();
   }
 
-  // Tells the policies the tree and the samples.
   void TellPolicies() {
     std::vector<FileFilter> tree;
     std::set<int> runs;

@@ -56,7 +56,6 @@ Status Connect(const std::string& path, int* fd) {
       "and samples save do not");
 }
 
-// Reads one answer.
 class Reader {
  public:
   Reader(int fd, bool is_refresh) : fd_(fd), is_refresh_(is_refresh) {}

@@ -258,7 +258,6 @@ class Preflight : public Command {
     out().Line();
   }
 
-  // Checks the properties that all column families have in common.
   void CheckDB() {
     column_family_.clear();
     const std::string version = VersionOf(target_);

@@ -194,7 +194,6 @@ class Refresh : public Command {
                : Status::InvalidArgument("--socket=PATH goes with --live");
   }
 
-  // Opens the DB, and reads --samples.
   Status Open() {
     Status s;
     if (!samples_.empty()) s = ReadQueries(samples_, err(), &queries_);
@@ -209,7 +208,6 @@ class Refresh : public Command {
     return s.ok() ? OpenedDB::Open(target_, writes, &opened_) : s;
   }
 
-  // Refreshes these column families one after the other.
   Status RefreshAll(const std::vector<std::string>& families) {
     const Interrupt interrupt;
     Progress progress(err());

@@ -321,7 +321,6 @@ class Samples : public Command {
         " needs --column_family=NAME; the DB's column families: " + names);
   }
 
-  // Prints the number of points and ranges, and the lengths of the ranges.
   void ShowShapes(const std::string& column_family, const std::string& file,
                   const std::vector<SampleQuery>& queries,
                   const std::string& unused) const {
