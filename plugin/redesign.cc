@@ -683,9 +683,7 @@ class Redesign {
 }  // namespace
 
 Status RedesignFilters(RefreshRun* run) {
-  const Comparator* comparator = run->family_options.comparator;
-  if ((comparator != BytewiseComparator() &&
-       comparator != BytewiseComparatorWithU64Ts()) ||
+  if (!IsOrderOfFilters(run->family_options.comparator) ||
       !run->table().whole_key_filtering) {
     return Status::NotSupported(
         "range filters are off in column family " +

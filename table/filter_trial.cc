@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <list>
 
-#include "db/dbformat.h"
 #include "filter_policy/building/file_filter_builder.h"
 #include "filter_policy/filter_properties.h"
 #include "rocksdb/advanced_cache.h"
@@ -88,46 +87,44 @@ FilterBuildingContext ContextOf(const FilePlace& place,
 }  // namespace
 
 AskedFilter::AskedFilter(FilterBitsReader* reader,
-                         std::optional<FilterReport> report,
+                         const FinishedFilter* finished,
                          const SliceTransform* prefixes)
-    : reader_(reader), prefixes_(prefixes) {
-  if (reader != nullptr && report.has_value()) {
+    : reader_(reader), prefixes_(reader == nullptr ? nullptr : prefixes) {
+  if (reader != nullptr && finished != nullptr) {
     block_ = &static_cast<const ProteanFilterBitsReader*>(reader)->block();
-    report_ = std::move(*report);
+    report_ = ReportOf(finished->properties);
   }
 }
 
 AskedFilter AskedFilter::Of(const BlockBasedFile& file,
                             const SliceTransform* extractor) {
-  const SliceTransform* const prefixes =
-      extractor == nullptr ? nullptr : file.prefix_extractor();
-  const bool has_keys = file.whole_key_filtering();
-  if (has_keys && file.GetHeldBlock() != nullptr) {
-    return AskedFilter(file.GetHeldFilter(), ReportOf(file), prefixes);
-  }
+  using FilterState = BlockBasedFile::FilterState;
   AskedFilter asked;
-  asked.prefixes_ = prefixes;
-  asked.has_keys_ = has_keys;
-  if (file.filter_state() == BlockBasedFile::FilterState::kFull) {
+  asked.has_keys_ = file.whole_key_filtering();
+  if (file.filter_state() == FilterState::kFull) {
     asked.reader_ = file.GetHeldFilter();
-  } else if (file.filter_state() == BlockBasedFile::FilterState::kPartitioned) {
+  } else if (file.filter_state() == FilterState::kPartitioned) {
     asked.in_parts_ = &file;
+  } else {
+    return asked;
   }
+  if (extractor != nullptr) asked.prefixes_ = file.prefix_extractor();
+  if (asked.has_keys_) asked.block_ = file.GetHeldBlock();
+  if (asked.block_ != nullptr) asked.report_ = ReportOf(file);
   return asked;
 }
 
 std::optional<bool> AskedFilter::PrefixMayMatch(const Slice& lo,
                                                 const Slice& hi) const {
-  const SliceTransform* const extractor = prefixes();
-  if (extractor == nullptr || !extractor->InDomain(lo) ||
-      !extractor->InDomain(hi)) {
+  if (prefixes_ == nullptr || !prefixes_->InDomain(lo) ||
+      !prefixes_->InDomain(hi)) {
     return std::nullopt;
   }
-  const Slice prefix = extractor->Transform(lo);
+  const Slice prefix = prefixes_->Transform(lo);
   size_t full_length = 0;
   // FilterBlockReaderCommon::IsFilterCompatible of RocksDB has this rule.
-  if (prefix != extractor->Transform(hi) &&
-      !(extractor->FullLengthEnabled(&full_length) &&
+  if (prefix != prefixes_->Transform(hi) &&
+      !(prefixes_->FullLengthEnabled(&full_length) &&
         hi.size() == full_length &&
         BytewiseComparator()->IsSameLengthImmediateSuccessor(prefix, hi))) {
     return std::nullopt;
@@ -233,7 +230,7 @@ Status TryPolicies(const BlockBasedFile& file, const FilePlace& place,
     if (own != nullptr) filter.finished = std::make_shared<FinishedFilter>();
     filter.builder.reset(own == nullptr
                              ? filter.policy->GetBuilderWithContext(context)
-                             : own->NewBuilder(context, Env::Default(),
+                             : own->NewBuilder(context, place.options.env,
                                                place.price, filter.finished));
   }
   // Each builder gets many keys at a time, so that its CPU time can be told
@@ -260,20 +257,12 @@ Status TryPolicies(const BlockBasedFile& file, const FilePlace& place,
     batch.Clear();
   };
 
-  ReadOptions read_options(/*_verify_checksums=*/true, /*_fill_cache=*/false);
-  read_options.total_order_seek = true;
-  read_options.readahead_size = 2 << 20;
-  const std::unique_ptr<InternalIterator> it =
-      file.NewIterator(read_options, /*keys_only=*/true);
-  const size_t timestamp_size = file.user_comparator()->timestamp_size();
-  for (it->SeekToFirst(); it->Valid(); it->Next()) {
-    const Slice key =
-        ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
-    if (!on_entry(key)) return Status::Incomplete("reading was stopped");
+  Status s = ReadKeys(file, [&](const Slice& key) {
+    if (!on_entry(key)) return false;
     batch.Add(key);
     if (batch.size() >= kMaxKeys || batch.bytes() >= kMaxBytes) feed();
-  }
-  Status s = it->status();
+    return true;
+  });
   if (!s.ok()) return s;
   feed();
   for (FilterInWork& filter : filters) {
@@ -286,11 +275,8 @@ Status TryPolicies(const BlockBasedFile& file, const FilePlace& place,
     result.build_memory = filter.cache->peak();
     result.build_nanos += clock.CPUNanos() - begin;
     result.reader.reset(filter.policy->GetFilterBitsReader(block));
-    std::optional<FilterReport> report;
-    if (filter.finished != nullptr)
-      report = ReportOf(filter.finished->properties);
     result.filter =
-        AskedFilter(result.reader.get(), std::move(report), extractor);
+        AskedFilter(result.reader.get(), filter.finished.get(), extractor);
     if (!s.ok()) break;
   }
   return s;

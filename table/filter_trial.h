@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "db/dbformat.h"
 #include "filter_policy/parted_filter.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "rocksdb/db.h"
@@ -33,10 +34,10 @@ FilterReport ReportOf(const BlockBasedFile& file);
 class AskedFilter {
  public:
   AskedFilter() = default;
-  // `reader`, which may be nullptr, must outlive this object. `report` is what
-  // a filter of Protean has reported; none if RocksDB has made it. `prefixes`
-  // makes the prefixes that the filter has; nullptr if it has none.
-  AskedFilter(FilterBitsReader* reader, std::optional<FilterReport> report,
+  // `reader`, which may be nullptr, must outlive this object. `finished` is
+  // what a filter of Protean has reported; nullptr if RocksDB has made it.
+  // `prefixes` makes the prefixes that the filter has; nullptr if it has none.
+  AskedFilter(FilterBitsReader* reader, const FinishedFilter* finished,
               const SliceTransform* prefixes);
   // The filter of a file, if it has one, whole or in parts. The file must
   // outlive the result. RocksDB asks for prefixes only if the column family has
@@ -46,9 +47,7 @@ class AskedFilter {
 
   bool MayMatch(const SampleQuery& query) const;
   // What makes the prefixes for which seeks may ask; nullptr if there are none.
-  const SliceTransform* prefixes() const {
-    return reader_ == nullptr && in_parts_ == nullptr ? nullptr : prefixes_;
-  }
+  const SliceTransform* prefixes() const { return prefixes_; }
   // What RocksDB's table hears of a seek to `lo` with the upper bound `hi` and
   // auto_prefix_mode. Nothing if it does not ask: the filter has no prefixes,
   // or the range does not lie within one.
@@ -106,11 +105,27 @@ bool FilterIsLikeThatOf(const BlockBasedFile& file,
                         const FilterPolicy* rocksdb_policy,
                         const FilePlace& place);
 
-// Reads a file, verifying its checksums, and stores the filter that each of the
-// policies, which are not nullptr, would give it. `on_entry` gets the key of
-// each entry in order, without timestamp. Incomplete if it returns false, which
-// ends the reading; Corruption if the file is damaged, NotSupported if a policy
-// builds no filter.
+// Reads a file, verifying its checksums. `on_entry` gets the key of each entry
+// in order, without timestamp. Incomplete if it returns false, which ends the
+// reading; Corruption if the file is damaged.
+template <typename OnEntry>
+Status ReadKeys(const BlockBasedFile& file, const OnEntry& on_entry) {
+  ReadOptions options(/*_verify_checksums=*/true, /*_fill_cache=*/false);
+  options.total_order_seek = true;
+  options.readahead_size = 2 << 20;
+  const std::unique_ptr<InternalIterator> it =
+      file.NewIterator(options, /*keys_only=*/true);
+  const size_t timestamp_size = file.user_comparator()->timestamp_size();
+  for (it->SeekToFirst(); it->Valid(); it->Next()) {
+    if (!on_entry(ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size))) {
+      return Status::Incomplete("reading was stopped");
+    }
+  }
+  return it->status();
+}
+
+// ReadKeys, which also stores the filter that each of the policies, which are
+// not nullptr, would give the file. NotSupported if a policy builds no filter.
 Status TryPolicies(const BlockBasedFile& file, const FilePlace& place,
                    const std::vector<const FilterPolicy*>& policies,
                    const std::function<bool(const Slice& key)>& on_entry,

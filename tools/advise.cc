@@ -30,7 +30,6 @@ const std::vector<std::string> kPoliciesForGets = {
     "{id=protean.Proteus;bits_per_key=16;point_lookups_use_whole_keys=true}",
     "{id=protean.Proteus;bits_per_key=20;point_lookups_use_whole_keys=true}"};
 
-// Shows the progress of a step.
 ReportShare ShowShareOf(const char* step, Progress* line) {
   return [=](double done) {
     if (line->IsDue()) line->Show(Format("%s: %.0f %%", step, 100 * done));
@@ -247,6 +246,7 @@ class Advise : public Command {
   // Reads the file of samples that the DB has saved, or that --queries names.
   Status ReadSamples(ReadSample* reads) {
     std::string file = queries_;
+    Env* env = Env::Default();
     if (file.empty()) {
       if (target_.db.empty() || family_.samples_file().empty()) {
         return Status::InvalidArgument(
@@ -258,7 +258,8 @@ class Advise : public Command {
             "; give --trace=FILE or --queries=FILE");
       }
       file = family_.samples()->SamplesFile(family_.name);
-      if (!Env::Default()->FileExists(file).ok()) {
+      env = target_.env;
+      if (!env->FileExists(file).ok()) {
         return Status::InvalidArgument(
             "the DB's samples_file " + file +
             " does not exist: it is written when the DB is closed; give "
@@ -267,7 +268,7 @@ class Advise : public Command {
     }
     source_ = (queries_.empty() ? "the samples " : "") + file;
     std::vector<SampleQuery> queries;
-    const Status s = ReadQueries(file, err(), &queries);
+    const Status s = ReadQueries(file, err(), &queries, env);
     if (!s.ok()) return s;
     for (const SampleQuery& query : queries) reads->Add(ReadOf(query));
     return queries.empty() ? Status::InvalidArgument(file + " has no queries")
@@ -299,7 +300,6 @@ class Advise : public Command {
     return missing;
   }
 
-  // Opens the target, reads the reads and finds what they find.
   Status Prepare() {
     // No filter is always a candidate: all others are compared with it, and it
     // costs nothing.
@@ -358,7 +358,8 @@ class Advise : public Command {
     save_samples_ = AbsolutePath(save_samples_);
     const std::vector<bool> none(reads_.size(), false);
     return WriteResult(save_samples_, "--save_samples=" + save_samples_,
-                       QueryFileText(SamplesOf(reads_, truth_, none)));
+                       QueryFileText(SamplesOf(reads_, truth_, none)),
+                       target_.env);
   }
 
   Status Replay() {
@@ -370,7 +371,6 @@ class Advise : public Command {
                        &report_);
   }
 
-  // Says that there is no advice, because the reads ask no file.
   void PrintNothingMeasured() const {
     const auto [first, last] =
         std::minmax_element(reads_.begin(), reads_.end(),
@@ -455,7 +455,6 @@ class Advise : public Command {
     }
   }
 
-  // The reads that were replayed, and what limits the results.
   void PrintReads(size_t missing) const {
     if (!family_.name.empty()) {
       out().Line("Column family " + PrintedName(family_.name) + ": " +
@@ -496,7 +495,6 @@ class Advise : public Command {
     out().Line();
   }
 
-  // What each result costs and saves.
   void PrintPolicies() const {
     const std::vector<double> saved = SavedPerBit(report_.results);
     std::vector<Json> rows;

@@ -47,33 +47,31 @@ Status FindFirst(const FileFacts& facts, const SampleQuery& read,
   return it->status();
 }
 
-// Asks the filter that such a read asks, and stores its answer. Returns false
-// if there is no such filter. A Get asks for one key, inclusive.
-bool Ask(const FileFacts& facts, const TargetFamily& family,
-         const SampleQuery& read, bool* may_match) {
+// What the filter answers that such a read asks; nothing if there is none. A
+// Get asks for one key, inclusive.
+std::optional<bool> Ask(const FileFacts& facts, const TargetFamily& family,
+                        const SampleQuery& read) {
+  using FilterState = BlockBasedFile::FilterState;
   const BlockBasedFile& file = facts.file();
+  const bool is_own = facts.filter() != nullptr;
+  // RocksDB's own table finds only filters of its policy's kind.
+  if (family.table_factory == TableFactory::kBlockBasedTableName() &&
+      family.has_protean_policy != is_own) {
+    return {};
+  }
   if (!read.hi_inclusive) {
-    if (facts.unfiltered.empty() && family.is_under_protean()) {
-      *may_match = facts.filter()->RangeMayMatch(read.lo, read.hi,
-                                                 /*hi_inclusive=*/false);
-      return true;
-    }
-    if (facts.filter() != nullptr && !family.has_protean_policy) return false;
-    const std::optional<bool> answer =
-        AskedFilter::Of(file, family.options.prefix_extractor.get())
-            .PrefixMayMatch(read.lo, read.hi);
-    *may_match = answer.value_or(true);
-    return answer.has_value();
+    return facts.unfiltered.empty() && family.is_under_protean()
+               ? facts.filter()->RangeMayMatch(read.lo, read.hi, false)
+               : AskedFilter::Of(file, family.options.prefix_extractor.get())
+                     .PrefixMayMatch(read.lo, read.hi);
   }
-  // Protean's filter, or RocksDB's own.
   if (facts.damaged || !file.whole_key_filtering() ||
-      file.filter_state() != BlockBasedFile::FilterState::kFull) {
-    return false;
+      (file.filter_state() != FilterState::kFull &&
+       file.filter_state() != FilterState::kPartitioned)) {
+    return {};
   }
-  *may_match = facts.filter() != nullptr
-                   ? facts.filter()->KeyMayMatch(read.lo)
-                   : file.GetHeldFilter()->MayMatch(read.lo);
-  return true;
+  return is_own ? facts.filter()->KeyMayMatch(read.lo)
+                : AskedFilter::Of(file).MayMatch(read);
 }
 
 constexpr CommandText kExplain = {
@@ -208,10 +206,10 @@ class Explain : public Command {
     std::optional<std::string> first;
     if (s.ok()) s = FindFirst(*facts, read, &first);
     if (!s.ok()) return s;
-    bool may_match = true;
-    const bool asked = Ask(*facts, family, read, &may_match);
+    const std::optional<bool> answer = Ask(*facts, family, read);
+    const bool may_match = answer.value_or(true);
     (*row)["outcome"] = !may_match ? kSkipped : first ? kRead : kInVain;
-    if (asked) {
+    if (answer) {
       (*row)["design"] =
           facts->report.design.empty() ? facts->kind : facts->report.design;
       (*row)["answer"] = may_match ? "perhaps" : "nothing there";
@@ -219,7 +217,7 @@ class Explain : public Command {
     if (first) {
       (*row)["first_key"] = PrintedKey(*first);
       (*row)["why"] = "it has " + PrintedKey(*first);
-    } else if (!asked) {
+    } else if (!answer) {
       (*row)["why"] =
           "no filter is asked: " + (facts->unfiltered.empty()
                                         ? "the table is " + family.table_factory
@@ -233,7 +231,6 @@ class Explain : public Command {
     return Status::OK();
   }
 
-  // Adds to the rows what a refresh would do with their files.
   Status AddRefresh(const TargetFamily& family, const SampleQuery& read,
                     std::vector<Json>* rows) const {
     RefreshOptions options;

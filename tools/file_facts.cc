@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <exception>
 
-#include "db/dbformat.h"
 #include "filter_policy/protean_filter_policy.h"
 #include "filter_policy/samples/files.h"
 #include "rocksdb/convenience.h"
@@ -51,10 +50,6 @@ const char* OtherKindOf(Env* env, const std::string& path) {
   }
   return magic == kCuckooTableMagicNumber ? "a CuckooTable, which has no filter"
                                           : nullptr;
-}
-
-std::string FilterSize(uint64_t offset, uint64_t size) {
-  return std::to_string(size) + " bytes at offset " + std::to_string(offset);
 }
 
 // Stores a string a little below `key`; returns false if there is none. For a
@@ -270,29 +265,25 @@ void FileFacts::ReadFilter(const TargetFamily& family) {
     return;
   }
   kind = properties->filter_policy_name;
-  if (file.filter_state() == FilterState::kUnreadable) {
-    damaged = true;
-    unfiltered = "the filter block cannot be read: " +
-                 FilterSize(file.filter_offset(), filter_bytes);
-    return;
-  }
-  const std::string filtered = file.prefix_extractor() == nullptr
-                                   ? "Get only"
-                                   : "Get, and seeks within a prefix";
-  if (AsProteanFilterPolicy(file.filter_policy()) == nullptr ||
-      file.filter_state() == FilterState::kNone) {
-    unfiltered = "RocksDB's own filter, which filters " + filtered;
-    return;
-  }
-  if (file.filter_state() == FilterState::kPartitioned) {
-    unfiltered = "partitions of RocksDB's table, which filter " + filtered;
-    return;
-  }
   filter_ = file.GetHeldBlock();
-  if (!filter_->status().ok()) {
-    damaged = true;
-    unfiltered = filter_->status().ToString() + ": " +
-                 FilterSize(file.filter_offset(), filter_bytes);
+  const bool unreadable = file.filter_state() == FilterState::kUnreadable;
+  damaged = unreadable || (filter_ != nullptr && !filter_->status().ok());
+  if (damaged) {
+    unfiltered = (unreadable ? "the filter block cannot be read"
+                             : filter_->status().ToString()) +
+                 ": " + std::to_string(filter_bytes) + " bytes at offset " +
+                 std::to_string(file.filter_offset());
+    return;
+  }
+  if (filter_ == nullptr) {
+    const bool in_parts =
+        file.filter_state() == FilterState::kPartitioned &&
+        AsProteanFilterPolicy(file.filter_policy()) != nullptr;
+    unfiltered = in_parts ? "partitions of RocksDB's table, which filter "
+                          : "RocksDB's own filter, which filters ";
+    unfiltered += file.prefix_extractor() == nullptr
+                      ? "Get only"
+                      : "Get, and seeks within a prefix";
     return;
   }
   const FilterBlockHeader& header = filter_->header();
@@ -319,31 +310,25 @@ KeyCheck CheckKeys(const FileFacts& facts,
   Questions questions(facts);
   check.asked = questions.any();
 
-  ReadOptions read_options(/*_verify_checksums=*/true, /*_fill_cache=*/false);
-  read_options.total_order_seek = true;
-  read_options.readahead_size = 2 << 20;
-  const size_t timestamp_size = file.user_comparator()->timestamp_size();
   std::string first;
   std::string last;
-  check.data = WithoutExceptions([&] {
-    const std::unique_ptr<InternalIterator> it =
-        file.NewIterator(read_options, /*keys_only=*/true);
-    for (it->SeekToFirst(); it->Valid(); it->Next()) {
-      const Slice key =
-          ExtractUserKeyAndStripTimestamp(it->key(), timestamp_size);
-      if (check.keys > 0 && key == last) continue;
-      const char* denied =
-          questions.Denied(key, check.keys == 0 ? nullptr : &last);
-      if (denied != nullptr && check.false_negatives++ == 0) {
-        check.first_key = key.ToString();
-        check.first_question = denied;
-      }
-      if (check.keys++ == 0) first = key.ToString();
-      last.assign(key.data(), key.size());
-      if (check.keys % kKeysPerReport == 0) progress(kKeysPerReport);
+  const auto check_key = [&](const Slice& key) {
+    if (check.keys > 0 && key == last) return true;
+    const char* denied =
+        questions.Denied(key, check.keys == 0 ? nullptr : &last);
+    if (denied != nullptr && check.false_negatives++ == 0) {
+      check.first_key = key.ToString();
+      check.first_question = denied;
     }
+    if (check.keys++ == 0) first = key.ToString();
+    last.assign(key.data(), key.size());
+    if (check.keys % kKeysPerReport == 0) progress(kKeysPerReport);
+    return true;
+  };
+  check.data = WithoutExceptions([&] {
+    const Status s = ReadKeys(file, check_key);
     progress(check.keys % kKeysPerReport);
-    return it->status();
+    return s;
   });
   if (check.data.ok() && facts.filter() != nullptr && !facts.damaged &&
       file.whole_key_filtering()) {

@@ -27,29 +27,22 @@ namespace {
 std::vector<bool> ChooseFiles(const std::vector<TargetFile>& files,
                               uint64_t max_bytes) {
   std::vector<bool> chosen(files.size());
-  std::map<int, std::vector<uint32_t>> levels;
+  std::map<int, std::pair<uint64_t, std::vector<uint32_t>>> levels;
   for (uint32_t i = 0; i < files.size(); i++) {
-    levels[files[i].level].push_back(i);
+    auto& [bytes, of_level] = levels[files[i].level];
+    bytes += files[i].bytes;
+    of_level.push_back(i);
   }
-  const auto bytes = [&](const std::vector<uint32_t>& some) {
-    return std::accumulate(
-        some.begin(), some.end(), uint64_t{0},
-        [&](uint64_t sum, uint32_t file) { return sum + files[file].bytes; });
-  };
-  std::vector<std::vector<uint32_t>> by_size;
-  for (auto& [level, of_level] : levels) {
+  std::multimap<uint64_t, std::vector<uint32_t>> by_size;
+  for (auto& [level, sized] : levels) by_size.insert(std::move(sized));
+  uint64_t left = max_bytes;
+  size_t levels_left = by_size.size();
+  for (auto& [bytes, of_level] : by_size) {
     std::sort(of_level.begin(), of_level.end(), [&](uint32_t a, uint32_t b) {
       return files[a].smallest < files[b].smallest;
     });
-    by_size.push_back(std::move(of_level));
-  }
-  std::sort(by_size.begin(), by_size.end(),
-            [&](const auto& a, const auto& b) { return bytes(a) < bytes(b); });
-  uint64_t left = max_bytes;
-  for (size_t i = 0; i < by_size.size(); i++) {
-    const std::vector<uint32_t>& of_level = by_size[i];
-    const uint64_t share = left / (by_size.size() - i);
-    const double fraction = std::min(1.0, Ratio(share, bytes(of_level)));
+    const uint64_t share = left / levels_left--;
+    const double fraction = std::min(1.0, Ratio(share, bytes));
     const auto wanted = std::max<size_t>(
         1,
         static_cast<size_t>(fraction * static_cast<double>(of_level.size())));
@@ -254,7 +247,6 @@ class Contestant {
     return markers;
   }
 
-  // The rates of the files that were asked.
   RatesByPlace FindRates() const {
     RatesByPlace rates;
     for (uint32_t file = 0; file < files_.size(); file++) {
@@ -296,12 +288,11 @@ class Contestant {
     const auto share_of = [&](int level, ReadKind kind, Rate Rates::*which,
                               double otherwise) {
       double share = otherwise;
-      int distance = -1;
+      int distance = std::numeric_limits<int>::max();
       for (const auto& [place, seen] : rates) {
         const Rate& found = seen.*which;
         const int away = std::abs(place.second - level);
-        if (place.first != kind || found.asked == 0 ||
-            (distance >= 0 && away >= distance)) {
+        if (place.first != kind || found.asked == 0 || away >= distance) {
           continue;
         }
         distance = away;
@@ -320,7 +311,6 @@ class Contestant {
     }
   }
 
-  // Draws the answer to a question, at the rates of its kind.
   void Draw(uint32_t file, uint32_t i, double read, double reach) {
     const Question& question = questions_[i];
     const ReadQuery& query = reads_.ReadOf(question);
@@ -472,7 +462,6 @@ class Replay {
     return Status::OK();
   }
 
-  // Tells the policies the tree and the samples.
   void TellPolicies() {
     std::vector<FileFilter> tree;
     std::set<int> runs;
@@ -497,7 +486,7 @@ class Replay {
       if (policy->Samples() == nullptr) continue;
       const std::shared_ptr<QueryQueue> queue = policy->Samples()->Queue(
           family_.name.empty() ? kDefaultColumnFamilyName : family_.name,
-          Env::Default(), /*logger=*/nullptr);
+          family_.options.env, /*logger=*/nullptr);
       for (const SampleQuery& sample : samples) queue->Add(sample);
     }
   }

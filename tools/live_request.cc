@@ -7,8 +7,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include <cctype>
 #include <cerrno>
+#include <locale>
 
 #include "plugin/request_server.h"
 #include "util/string_util.h"
@@ -20,9 +20,9 @@ namespace {
 std::string Escaped(const std::string& value) {
   std::string text;
   for (const char c : value) {
-    const auto byte = static_cast<uint8_t>(c);
-    text += std::isalnum(byte) != 0 && byte < 0x80 ? std::string(1, c)
-                                                   : Format("%%%02X", byte);
+    text += std::isalnum(c, std::locale::classic())
+                ? std::string(1, c)
+                : "%" + Slice(&c, 1).ToString(/*hex=*/true);
   }
   return text;
 }
@@ -56,7 +56,6 @@ Status Connect(const std::string& path, int* fd) {
       "and samples save do not");
 }
 
-// Reads one answer.
 class Reader {
  public:
   Reader(int fd, bool is_refresh) : fd_(fd), is_refresh_(is_refresh) {}

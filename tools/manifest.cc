@@ -16,22 +16,19 @@ namespace ROCKSDB_NAMESPACE::protean {
 namespace {
 
 // Remembers the first damage in a log.
-class DamageReporter : public log::Reader::Reporter {
- public:
+struct DamageReporter : log::Reader::Reporter {
   // One of the two functions overrides RocksDB's: later versions pass the
   // number of the log, too.
   // NOLINTNEXTLINE(modernize-use-override)
   virtual void Corruption(size_t /*bytes*/, const Status& s) {
-    if (status_.ok()) status_ = s;
+    if (status.ok()) status = s;
   }
   // NOLINTNEXTLINE(modernize-use-override)
   virtual void Corruption(size_t bytes, const Status& s, uint64_t /*log*/) {
     Corruption(bytes, s);
   }
-  const Status& status() const { return status_; }
 
- private:
-  Status status_;
+  Status status;
 };
 
 // The column families of a MANIFEST, by their numbers.
@@ -148,8 +145,7 @@ Status ReadManifestOnce(Env* env, const std::string& path,
   Slice record;
   std::string scratch;
   uint64_t whole = 0;  // the end of the last record
-  while (s.ok() && damage.status().ok() &&
-         reader.ReadRecord(&record, &scratch)) {
+  while (s.ok() && damage.status.ok() && reader.ReadRecord(&record, &scratch)) {
     whole = reader.LastRecordEnd();
     group.emplace_back();
     VersionEdit& edit = group.back();
@@ -161,7 +157,7 @@ Status ReadManifestOnce(Env* env, const std::string& path,
     }
     group.clear();
   }
-  if (s.ok()) s = damage.status();
+  if (s.ok()) s = damage.status;
   if (s.ok()) s = state.Check();
   if (!s.ok()) return Status::Corruption(manifest, s.ToString());
   if (cut_off != nullptr) {

@@ -11,7 +11,6 @@
 
 #include "filter_policy/option_types.h"
 #include "filter_policy/samples/files.h"
-#include "rocksdb/env.h"
 #include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
@@ -66,8 +65,8 @@ void Output::Table(const std::vector<Column>& columns,
 }
 
 Status WriteResult(const std::string& file, const std::string& called,
-                   const std::string& contents) {
-  const Status s = WriteOutput(Env::Default(), file, contents);
+                   const std::string& contents, Env* env) {
+  const Status s = WriteOutput(env, file, contents);
   return s.ok()
              ? s
              : Status::IOError(called + " cannot be written: " + s.ToString());

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "rocksdb/env.h"
 #include "rocksdb/rocksdb_namespace.h"
 #include "rocksdb/slice.h"
 #include "rocksdb/status.h"
@@ -63,9 +64,10 @@ class Output {
   const bool as_json_;
 };
 
-// Writes a file that the command line names, as `called` in an error.
+// Writes a file that the command line names, as `called` in an error. What a DB
+// is to read is written with its Env.
 Status WriteResult(const std::string& file, const std::string& called,
-                   const std::string& contents);
+                   const std::string& contents, Env* env = Env::Default());
 
 // A key for people and programs: the key itself if it is printable, else
 // hexadecimal, as in ldb --hex and in files of queries.

@@ -134,7 +134,8 @@ class Preflight : public Command {
              const char* outcome, const std::string& advice) {
     if (holds) Add(property, found, outcome, advice);
   }
-  void PrintRows() {
+  void PrintRows(const std::string& title) {
+    out().Line(title);
     out().Table(kColumns, rows_);
     rows_.clear();
   }
@@ -253,12 +254,10 @@ class Preflight : public Command {
       CheckFiles(seen);
       CheckMemory(family, seen);
     }
-    out().Line("Column family " + PrintedName(family.name));
-    PrintRows();
+    PrintRows("Column family " + PrintedName(family.name));
     out().Line();
   }
 
-  // Checks the properties that all column families have in common.
   void CheckDB() {
     column_family_.clear();
     const std::string version = VersionOf(target_);
@@ -283,8 +282,7 @@ class Preflight : public Command {
           s.getState() == nullptr ? s.ToString() : s.getState(), kPartly,
           "the program itself sets the option, and calls RefreshFilters");
     }
-    out().Line("All column families");
-    PrintRows();
+    PrintRows("All column families");
   }
 
   std::string column_family_;  // empty for all of them

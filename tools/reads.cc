@@ -173,9 +173,9 @@ const char* ToString(ReadKind kind) {
 }
 
 Status ReadQueries(const std::string& file, std::ostream& err,
-                   std::vector<SampleQuery>* queries) {
+                   std::vector<SampleQuery>* queries, Env* env) {
   std::vector<std::string> refused;
-  const Status s = ReadQueryFile(Env::Default(), file, queries, &refused);
+  const Status s = ReadQueryFile(env, file, queries, &refused);
   for (const std::string& line : refused) err << line << '\n';
   return s;
 }

@@ -48,9 +48,10 @@ inline bool IsForwardSeek(const ReadQuery& read) {
 }
 
 // Appends the queries of a file (filter_policy/samples/query_file.h). Prints to
-// `err` which lines are left out.
+// `err` which lines are left out. Files of a DB's own are read with its Env.
 Status ReadQueries(const std::string& file, std::ostream& err,
-                   std::vector<SampleQuery>* queries);
+                   std::vector<SampleQuery>* queries,
+                   Env* env = Env::Default());
 
 // The read that a sample query stands for: a point is a Get, a range is a
 // closed seek.

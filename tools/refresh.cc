@@ -19,7 +19,7 @@ namespace {
 bool HasSamples(const TargetFamily& family) {
   const std::shared_ptr<SampleStore> store = family.samples();
   return store != nullptr &&
-         store->Queue(family.name, Env::Default(), nullptr)->size() > 0;
+         store->Queue(family.name, family.options.env, nullptr)->size() > 0;
 }
 
 std::string WhyNotWithoutSamples(const TargetFamily& family) {
@@ -180,20 +180,20 @@ class Refresh : public Command {
     Status s = options_.Set("levels", levels_);
     if (s.ok()) s = options_.Set("start", start_);
     if (s.ok()) s = options_.Set("limit", limit_);
-    if (s.ok() && options_.start && options_.limit &&
+    if (!s.ok()) {
+      const std::string why = s.getState();
+      return Status::InvalidArgument("--" + why.substr(why.find(": ") + 2));
+    }
+    if (options_.start && options_.limit &&
         *options_.limit <= *options_.start) {
       return Status::InvalidArgument("--limit=" + limit_ +
                                      " must be greater than --start=" + start_);
     }
-    if (s.ok() && !live_.live && !live_.socket.empty()) {
-      return Status::InvalidArgument("--socket=PATH goes with --live");
-    }
-    if (s.ok()) return s;
-    const std::string why = s.getState();
-    return Status::InvalidArgument("--" + why.substr(why.find(": ") + 2));
+    return live_.live || live_.socket.empty()
+               ? s
+               : Status::InvalidArgument("--socket=PATH goes with --live");
   }
 
-  // Opens the DB, and reads --samples.
   Status Open() {
     Status s;
     if (!samples_.empty()) s = ReadQueries(samples_, err(), &queries_);
@@ -208,7 +208,6 @@ class Refresh : public Command {
     return s.ok() ? OpenedDB::Open(target_, writes, &opened_) : s;
   }
 
-  // Refreshes these column families one after the other.
   Status RefreshAll(const std::vector<std::string>& families) {
     const Interrupt interrupt;
     Progress progress(err());

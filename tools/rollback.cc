@@ -21,7 +21,6 @@ constexpr char kAllowed[] =
     "allowed: a filter policy of RocksDB's own, such as bloomfilter:10 or "
     "ribbonfilter:10";
 
-// Makes the policy that --to names.
 Status MakeStockPolicy(const std::string& to,
                        std::shared_ptr<const FilterPolicy>* policy) {
   const Status s = MakePolicy("--to", to, policy);
@@ -160,7 +159,6 @@ class Rollback : public Command {
     return s;
   }
 
-  // Chooses the column families that are given back to the policy of --to.
   void ChooseForTo(const std::shared_ptr<const FilterPolicy>& policy) {
     for (const TargetFamily& family : target_.families) {
       if (family.is_under_protean() || HasProteanFilter(family)) {

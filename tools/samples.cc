@@ -74,44 +74,6 @@ std::vector<SampleQuery> MergeSamples(
   return merged;
 }
 
-// Stores the file in which the sample queue of a column family is saved. If
-// there is none, InvalidArgument says what to change.
-Status FindSamplesFile(const Target& target, const TargetFamily& family,
-                       std::string* file) {
-  if (!family.is_under_protean()) {
-    return Status::InvalidArgument(target.WhyNotProteanTable(
-        family, "{id=protean.Proteus;samples_file=FILE}"));
-  }
-  if (family.samples_file().empty()) {
-    return Status::InvalidArgument("column family " + PrintedName(family.name) +
-                                   " saves no samples; its options need "
-                                   "filter_policy={id=protean.Proteus;samples_"
-                                   "file=FILE;...}, but have filter_policy=" +
-                                   family.filter_policy);
-  }
-  *file = family.samples()->SamplesFile(family.name);
-  return Status::OK();
-}
-
-// Reads the saved samples of a column family. Returns NotFound if none have
-// been saved yet.
-Status ReadSaved(const Target& target, const TargetFamily& family,
-                 std::ostream& err, std::string* file,
-                 std::vector<SampleQuery>* queries) {
-  const Status s = FindSamplesFile(target, family, file);
-  if (!s.ok()) return s;
-  if (!Env::Default()->FileExists(*file).ok()) {
-    return Status::NotFound(
-        "column family " + PrintedName(family.name) +
-        " has saved no samples yet: " + *file +
-        " does not exist; samples are saved when the DB is closed" +
-        ((*file)[0] == '/'
-             ? ""
-             : ", into the working folder of the process that has it open"));
-  }
-  return ReadQueries(*file, err, queries);
-}
-
 constexpr CommandText kSamples = {
     "samples",
     "Shows, exports, imports, merges and saves the sample queries that filters "
@@ -188,7 +150,7 @@ class Samples : public Command {
     for (const TargetFamily& family : target_.families) {
       std::string file;
       std::vector<SampleQuery> queries;
-      s = ReadSaved(target_, family, err(), &file, &queries);
+      s = ReadSaved(family, &file, &queries);
       if (!s.ok()) {
         if (target_.families.size() > 1) err() << s.getState() << '\n';
         continue;
@@ -207,8 +169,7 @@ class Samples : public Command {
     Status s = OpenOne("export");
     std::string file;
     std::vector<SampleQuery> queries;
-    if (s.ok())
-      s = ReadSaved(target_, target_.families[0], err(), &file, &queries);
+    if (s.ok()) s = ReadSaved(target_.families[0], &file, &queries);
     if (s.ok()) s = WriteResult(output_, output_, QueryFileText(queries));
     if (s.ok()) PrintCopied("of", queries.size(), output_);
     return s;
@@ -223,13 +184,14 @@ class Samples : public Command {
     Status s = OpenOne("import");
     std::string file;
     std::vector<SampleQuery> queries;
-    if (s.ok()) s = FindSamplesFile(target_, target_.families[0], &file);
+    if (s.ok()) s = FindSamplesFile(target_.families[0], &file);
     if (s.ok()) s = ReadQueries(operands_[0], err(), &queries);
     if (s.ok() && queries.empty()) {
       s = Status::InvalidArgument(
           operands_[0] + " has no queries; the saved samples are kept");
     }
-    if (s.ok()) s = WriteResult(file, file, QueryFileText(queries));
+    if (s.ok())
+      s = WriteResult(file, file, QueryFileText(queries), target_.env);
     if (!s.ok()) return s;
     WarnOfRelativeSamplesFile(target_.families[0], err());
     err() << "a process that has the DB open now does not notice: it adds its "
@@ -284,6 +246,43 @@ class Samples : public Command {
     return Status::OK();
   }
 
+  // Stores the file in which the sample queue of a column family is saved. If
+  // there is none, InvalidArgument says what to change.
+  Status FindSamplesFile(const TargetFamily& family, std::string* file) const {
+    if (!family.is_under_protean()) {
+      return Status::InvalidArgument(target_.WhyNotProteanTable(
+          family, "{id=protean.Proteus;samples_file=FILE}"));
+    }
+    if (family.samples_file().empty()) {
+      return Status::InvalidArgument(
+          "column family " + PrintedName(family.name) +
+          " saves no samples; its options need filter_policy="
+          "{id=protean.Proteus;samples_file=FILE;...}, but have "
+          "filter_policy=" +
+          family.filter_policy);
+    }
+    *file = family.samples()->SamplesFile(family.name);
+    return Status::OK();
+  }
+
+  // Reads the saved samples of a column family. Returns NotFound if none have
+  // been saved yet.
+  Status ReadSaved(const TargetFamily& family, std::string* file,
+                   std::vector<SampleQuery>* queries) const {
+    const Status s = FindSamplesFile(family, file);
+    if (!s.ok()) return s;
+    if (!target_.env->FileExists(*file).ok()) {
+      return Status::NotFound(
+          "column family " + PrintedName(family.name) +
+          " has saved no samples yet: " + *file +
+          " does not exist; samples are saved when the DB is closed" +
+          ((*file)[0] == '/'
+               ? ""
+               : ", into the working folder of the process that has it open"));
+    }
+    return ReadQueries(*file, err(), queries, target_.env);
+  }
+
   // Tells that the samples of the selected column family are in `file` now.
   void PrintCopied(const char* relation, size_t samples,
                    const std::string& file) const {
@@ -322,7 +321,6 @@ class Samples : public Command {
         " needs --column_family=NAME; the DB's column families: " + names);
   }
 
-  // Prints the number of points and ranges, and the lengths of the ranges.
   void ShowShapes(const std::string& column_family, const std::string& file,
                   const std::vector<SampleQuery>& queries,
                   const std::string& unused) const {

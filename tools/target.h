@@ -51,9 +51,7 @@ struct TargetFamily : ManifestFamily {
   }
   // Returns false if no seek is filtered, whatever the options.
   bool has_order_of_filters() const {
-    return comparator_known &&
-           (options.comparator == BytewiseComparator() ||
-            options.comparator == BytewiseComparatorWithU64Ts());
+    return comparator_known && IsOrderOfFilters(options.comparator);
   }
   // The table's options in `options`, and the policy, which is one of
   // Protean's.

@@ -52,6 +52,13 @@ inline std::string FirstEntryOf(const Slice& key, size_t timestamp_size) {
   return entry;
 }
 
+// Returns true if filters know keys in this order: as byte strings in bytewise
+// order, without timestamps.
+inline bool IsOrderOfFilters(const Comparator* comparator) {
+  return comparator == BytewiseComparator() ||
+         comparator == BytewiseComparatorWithU64Ts();
+}
+
 // Returns true if the policy is RocksDB's own, such as that of bloomfilter:10.
 bool IsOfRocksDB(const FilterPolicy& policy);
 
@@ -101,12 +108,7 @@ class BlockBasedFile {
   const Comparator* user_comparator() const {
     return rep()->internal_comparator.user_comparator();
   }
-  // Returns true if filters know keys in the file's order: as byte strings in
-  // bytewise order, without timestamps.
-  bool HasOrderOfFilters() const {
-    return user_comparator() == BytewiseComparator() ||
-           user_comparator() == BytewiseComparatorWithU64Ts();
-  }
+  bool HasOrderOfFilters() const { return IsOrderOfFilters(user_comparator()); }
   // The policy that reads the file's filter; nullptr if none does.
   const FilterPolicy* filter_policy() const {
     return rep()->filter_policy == nullptr ? nullptr : policy_.get();
