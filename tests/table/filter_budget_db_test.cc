@@ -299,8 +299,7 @@ TEST_F(FilterBudgetDBTest, AnotherPolicy) {
   for (const double budget : {180000, 120000, 240000}) {
     SCOPED_TRACE(budget);
     budget_ = budget;
-    ASSERT_OK(
-        db_->SetOptions({{"table_factory.filter_policy", Budget(budget)}}));
+    ChangePolicy(Budget(budget));
     CompactAndWait(2);
     ExpectUsed();
   }

@@ -332,10 +332,8 @@ TEST_F(OpenSeeksTest, FiltersThatAreSlowAreAskedForReadsFromDisk) {
   BlocksPerSeek(1000, /*seed=*/2);
   EXPECT_LT(filtered(1000), 0.1);
   // Now they are on the disk again.
-  const auto* table =
-      options_.table_factory->GetOptions<BlockBasedTableOptions>();
-  table->block_cache->EraseUnRefEntries();
-  table->block_cache->SetCapacity(0);
+  TableOf(options_)->block_cache->EraseUnRefEntries();
+  TableOf(options_)->block_cache->SetCapacity(0);
   filtered(100);
   EXPECT_GT(filtered(1000), 2);
 }

@@ -160,8 +160,7 @@ TEST_F(MayExistTest, FiltersAsTheReadTierAllows) {
   Fill(2000);
   Flush();
   Open();
-  options_.table_factory->GetOptions<BlockBasedTableOptions>()
-      ->block_cache->EraseUnRefEntries();
+  TableOf(options_)->block_cache->EraseUnRefEntries();
   ReadOptions cached;
   cached.read_tier = kBlockCacheTier;
   get_perf_context()->Reset();

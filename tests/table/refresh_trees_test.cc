@@ -146,8 +146,7 @@ TEST_F(RefreshTest, OptimizeFiltersForHits) {
   FillForWideAndAskClose();
   ASSERT_OK(Refresh());
   EXPECT_EQ(NumFiles(), Count(Outcome::kUnfiltered));
-  ASSERT_OK(
-      db_->SetOptions({{"table_factory.filter_policy", "bloomfilter:10"}}));
+  ChangePolicy("bloomfilter:10");
   ASSERT_OK(Refresh());
   EXPECT_EQ(NumFiles(), Count(Outcome::kUnfiltered));
 }

@@ -7,7 +7,6 @@
 #include "filter_policy/open_db/open_families.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/surf/surf_policy.h"
-#include "plugin/filter_properties.h"
 #include "rocksdb/slice_transform.h"
 #include "tests/protean_db.h"
 
@@ -548,10 +547,8 @@ TEST_F(SamplingTest, SavedAtCloseAndRestored) {
 TEST_F(SamplingTest, ChangedPolicies) {
   Fill(1, file_);
   EXPECT_FALSE(Has(Gap(1)));
-  ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy",
-                              "{id=protean.Proteus;sample_every=1;"
-                              "samples_file=" +
-                                  file_ + "}"}}));
+  ChangePolicy("{id=protean.Proteus;sample_every=1;samples_file=" + file_ +
+               "}");
   Put(BigEndian(1));
   Put(BigEndian(9));
   Flush();
@@ -629,8 +626,7 @@ TEST_F(SamplingTest, SamplesAreInTheEnvOfTheDB) {
   // A handful of keys is not worth a look at samples.
   for (int i = 0; i < 20; i++) Put("a" + std::to_string(i));
   WriteFile({"d"});
-  std::map<std::string, FilterProperties> files;
-  ASSERT_OK(GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
+  const auto files = FilterPropertiesOf(db_.get());
   ASSERT_EQ(1u, files.size());
   EXPECT_EQ(1u, files.begin()->second.samples);
   Close();

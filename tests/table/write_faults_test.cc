@@ -384,8 +384,7 @@ class ScarcityTest : public AskedDBTest {
                 bool charged = false) {
     const bool is_stock = Slice(table).starts_with(kStock);
     SetTable(table, is_stock ? "BlockBasedTable" : "ProteanTable");
-    auto* const table_options =
-        options_.table_factory->GetOptions<BlockBasedTableOptions>();
+    auto* const table_options = TableOf(options_);
     table_options->block_cache = NewLRUCache(capacity, /*num_shard_bits=*/0,
                                              /*strict_capacity_limit=*/true);
     if (charged) {

@@ -56,8 +56,7 @@ class AdviseTest : public OwnDBTest {
   // With all blocks in the cache, open seeks do not always ask the filters. And
   // what is promised is what queries cost that do not repeat.
   void UseSmallCaches() {
-    options_.table_factory->GetOptions<BlockBasedTableOptions>()->block_cache =
-        NewLRUCache(1 << 16, /*num_shard_bits=*/0);
+    TableOf(options_)->block_cache = NewLRUCache(1 << 16, /*num_shard_bits=*/0);
     // RocksDB's own table has no such option.
     options_.table_factory
         ->ConfigureOption(ConfigOptions(), "miss_cache_size", "0")

@@ -45,8 +45,7 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
   num_operations =
       dice->OneIn(8) ? 400 : 60 + static_cast<int>(dice->Below(120));
 
-  db_options.create_if_missing = true;
-  db_options.allow_fallocate = false;  // for speed in memory
+  db_options = NewDBOptions();
   db_options.create_missing_column_families = true;
   db_options.stats_dump_period_sec = 0;
   db_options.stats_persist_period_sec = 0;
