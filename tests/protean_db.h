@@ -15,6 +15,7 @@
 #include <set>
 #include <utility>
 
+#include "filter_policy/samples/query_queue.h"
 #include "plugin/filter_statistics.h"
 #include "plugin/protean.h"
 #include "rocksdb/advanced_cache.h"
@@ -41,6 +42,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 class ProteanFilterPolicy;
 
 using Records = std::map<std::string, std::string>;
+using Queries = std::vector<SampleQuery>;
+
+inline SampleQuery Point(const std::string& key) { return {key, key, true}; }
 
 // ---- Options ----
 

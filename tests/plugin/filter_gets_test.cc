@@ -519,9 +519,7 @@ TEST_F(FilterPropertiesTest, TellsOnWhatADesignRests) {
   EXPECT_LE(untaught.predicted_fpr, 1);
   EXPECT_GT(untaught.model_micros, 0u);
 
-  for (int i = 0; i < 300; i++) {
-    ASSERT_FALSE(Has(Key(i).substr(0, 7) + "x"));
-  }
+  for (int i = 0; i < 300; i++) ASSERT_FALSE(Has(Key(i).substr(0, 7) + "x"));
   Compact();
   const FilterProperties taught = Only();
   EXPECT_EQ(300u, taught.samples);

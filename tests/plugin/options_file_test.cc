@@ -38,10 +38,6 @@ class PoliciesInCodeTest : public OwnDBTest {
     options_.table_factory = NewProteanTableFactory(table);
     return TryOpen();
   }
-  // The policy as the DB's OPTIONS file has it.
-  Policy InOptionsFile() const {
-    return TableOf(OptionsOnDisk())->filter_policy;
-  }
 };
 
 TEST_F(PoliciesInCodeTest, EachOptionArrives) {
@@ -91,7 +87,7 @@ TEST_F(PoliciesInCodeTest, EachOptionArrives) {
     ASSERT_OK(FilterPolicy::CreateFromString(ConfigOptions(), in_words, &read));
     ASSERT_OK(OpenWith(in_code));
     EXPECT_EQ(read->ToString(ConfigOptions()),
-              InOptionsFile()->ToString(ConfigOptions()));
+              PolicyOf(OptionsOnDisk())->ToString(ConfigOptions()));
   }
 }
 

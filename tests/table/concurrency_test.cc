@@ -82,8 +82,7 @@ class Round {
         FilterPolicy::CreateFromString(ConfigOptions(), policy, &policy_));
     samples_ = AsProteanFilterPolicy(policy_.get())->Samples();
     // The DB outlives the options, and so does everything that is opened in it.
-    const Options options = RandomOptions(&dice_);
-    EXPECT_OK(OpenDB(&db_, options, persistent_->path + "/db"));
+    EXPECT_OK(OpenDB(&db_, RandomOptions(&dice_), persistent_->path + "/db"));
     if (db_ == nullptr) return;
     family_ = db_->DefaultColumnFamily();
   }

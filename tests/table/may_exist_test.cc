@@ -256,13 +256,11 @@ TEST_F(MayExistTest, RandomOperations) {
                 db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
           }
         } else if (what < 70) {
-          const bool may_exist = KeyMayExist(a);
-          ASSERT_TRUE(may_exist || truth.count(a) == 0) << a;
+          ASSERT_TRUE(KeyMayExist(a) || truth.count(a) == 0) << a;
         } else if (a < b) {
           const auto first = truth.lower_bound(a);
           const bool exists = first != truth.end() && *first < b;
-          const bool may_exist = RangeMayExist(a, b);
-          ASSERT_TRUE(may_exist || !exists) << a << " " << b;
+          ASSERT_TRUE(RangeMayExist(a, b) || !exists) << a << " " << b;
         }
       }
     }

@@ -25,8 +25,7 @@ class OptionsTest : public OwnDBTest {
   // The option of a policy with that text.
   static std::string OptionIn(const std::string& policy,
                               const std::string& name) {
-    const ColumnFamilyOptions options = Parsed("filter_policy=" + policy);
-    return OptionOf(PolicyOf(options), name);
+    return OptionOf(PolicyOf(Parsed("filter_policy=" + policy)), name);
   }
   // Opens the DB, writes a file if that succeeds, and closes it.
   Status Use() {
@@ -357,21 +356,17 @@ TEST_P(ProteusOptionsTest, FilterBudget) {
 
 TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
   ASSERT_OK(WriteStringToFile(Env::Default(), "some key\na\tb\n", file_));
-  struct Case {
-    std::string policy;
-    double bits;
-    Records others;
-  };
-  for (const Case& c :
-       {Case{ShortName() + ":11",
-             11,
-             {{"prefix_filter_type", "kAuto"},
-              {"sample_every", "100"},
-              {"sample_capacity", "20000"},
-              {"level_bits", "kAuto"},
-              {"point_lookups_use_whole_keys", "false"},
-              {"filter_budget_bytes", "0"},
-              {"false_positive_cost_micros", "0"}}},
+  for (const auto& [text, bits, others] :
+       {std::tuple<std::string, double, Records>{
+            ShortName() + ":11",
+            11,
+            {{"prefix_filter_type", "kAuto"},
+             {"sample_every", "100"},
+             {"sample_capacity", "20000"},
+             {"level_bits", "kAuto"},
+             {"point_lookups_use_whole_keys", "false"},
+             {"filter_budget_bytes", "0"},
+             {"false_positive_cost_micros", "0"}}},
         {ShortName() + ":10.123:bloom",
          10.123,
          {{"prefix_filter_type", "kBloom"}}},
@@ -388,14 +383,14 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
          10,
          {{"filter_budget_bytes", "2147483648"},
           {"false_positive_cost_micros", "10000000"}}}}) {
-    SCOPED_TRACE(c.policy);
-    const Options written = UsedAndLoaded(c.policy);
+    SCOPED_TRACE(text);
+    const Options written = UsedAndLoaded(text);
     EXPECT_STREQ("ProteanTable", written.table_factory->Name());
     const FilterPolicy* policy = PolicyOf(written);
     ASSERT_NE(nullptr, policy);
     EXPECT_EQ(Id(), policy->Name());
-    EXPECT_NEAR(c.bits, std::stod(OptionOf(policy, "bits_per_key")), 1e-5);
-    for (const auto& [name, value] : c.others) {
+    EXPECT_NEAR(bits, std::stod(OptionOf(policy, "bits_per_key")), 1e-5);
+    for (const auto& [name, value] : others) {
       EXPECT_EQ(value, OptionOf(policy, name)) << name;
     }
     const ProteanFilterPolicy& loaded = *ProteanPolicyOf(written);

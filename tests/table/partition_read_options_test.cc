@@ -376,9 +376,7 @@ TEST_F(PartitionReadOptionsTest, OnlyTheBlockCache) {
     }
 
     // Gets of absent keys bring the parts, and hardly any data.
-    for (uint64_t i = 1; i < kKeys; i += 10) {
-      ASSERT_FALSE(Has(Gap(i, 500)));
-    }
+    for (uint64_t i = 1; i < kKeys; i += 10) ASSERT_FALSE(Has(Gap(i, 500)));
     EXPECT_GT(parts_read, 20u);
     parts_read = 0;
     const Ends parts = ReadAll(cached);

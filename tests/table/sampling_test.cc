@@ -12,8 +12,6 @@
 
 namespace ROCKSDB_NAMESPACE::protean {
 
-using Queries = std::vector<SampleQuery>;
-
 class SampledSurf : public SurfFilterPolicy {
  public:
   SampledSurf(const SampleStoreOptions& samples, uint32_t real_suffix_bits)
@@ -114,7 +112,6 @@ class SamplingTest : public NumberedDBTest {
     for (const SampleQuery& query : queries) lines.push_back(QueryLine(query));
     return lines;
   }
-  static SampleQuery Point(const std::string& key) { return {key, key, true}; }
 
   Env* const env_ = Env::Default();
   const std::string file_ = path_ + "_samples";

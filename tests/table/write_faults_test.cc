@@ -294,8 +294,7 @@ TEST_F(WriteFaultsTest, SavedSamples) {
       over = failed == 0;
       EXPECT_EQ(over, s.ok());
       file_system_->HealMutations();
-      const std::string after = contents_of_file();
-      EXPECT_EQ(!over, before == after);
+      EXPECT_EQ(!over, before == contents_of_file());
       // Unless the disk does not even allow to delete the temporary file.
       if (!over && !trouble.stays) ExpectNothingLeft();
       // The samples are saved once more when the DB is closed.

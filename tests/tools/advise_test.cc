@@ -429,8 +429,7 @@ TEST_F(AdviseTest, OwnSamples) {
       ProteanTableText("{id=protean.Proteus;bits_per_key=10;sample_every=1;"
                        "samples_file=" +
                        seeds_ + "}"));
-  const Keys keys = RandomNumbers(6, 10000);
-  OpenWith(keys);
+  OpenWith(RandomNumbers(6, 10000));
   BlocksPerRead(1, 1000, [&](Random64* r) {
     const uint64_t lo = r->Next();
     Seek(BigEndian(lo), BigEndian(lo + (uint64_t{1} << 40)));

@@ -345,9 +345,7 @@ std::string TranscriptTest::Ask(const std::string& line) {
       bar == std::string::npos ? Words() : Split(line.substr(bar + 3));
   static const std::regex kSeveral("\\{([^{}]*,[^{}]*)\\}");
   std::smatch match;
-  if (!std::regex_search(asked, match, kSeveral)) {
-    return AskOnce(asked, filter);
-  }
+  if (!std::regex_search(asked, match, kSeveral)) return AskOnce(asked, filter);
   // Answers that are the same but for the word are shown once, with * for it.
   std::vector<std::pair<std::string, std::string>> answers;
   for (const std::string& word : StringSplit(match[1], ',')) {

@@ -99,9 +99,7 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
   }
   family->shortest_key = static_cast<size_t>(dice->Of({0, 0, 4, 8}));
   // RocksDB asserts that a key is longer than its timestamp.
-  if (family->timestamps && family->shortest_key == 0) {
-    family->shortest_key = 1;
-  }
+  if (family->timestamps && family->shortest_key == 0) family->shortest_key = 1;
   family->pool = KeyPool(dice, options.comparator,
                          dice->OneIn(8) ? 12 : 40 + dice->Below(260),
                          family->shortest_key);
@@ -111,9 +109,7 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
   family->single_delete.resize(keys);
   family->is_put.resize(keys);
   if (!range_deletes && !family->timestamps && dice->OneIn(2)) {
-    for (size_t i = 1; i < keys; i++) {
-      family->single_delete[i] = dice->OneIn(4);
-    }
+    for (size_t i = 1; i < keys; i++) family->single_delete[i] = dice->OneIn(4);
   }
 
   // Not "max": stock iterators return its results from freed memory.
@@ -127,9 +123,7 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
   // over range tombstones, or at keys with many versions.
   family->multi_scans =
       kHasMultiScan && !range_deletes && !family->timestamps && dice->OneIn(2);
-  if (family->multi_scans) {
-    options.max_sequential_skip_in_iterations = 1 << 30;
-  }
+  if (family->multi_scans) options.max_sequential_skip_in_iterations = 1 << 30;
   options.max_successive_merges = dice->OneIn(6) ? 2 : 0;
   // Else RocksDB merges only what it finds in the block cache.
   options.strict_max_successive_merges = true;
