@@ -65,9 +65,12 @@ std::string ProteanTableText(const std::string& policy) {
   return "table_factory={id=ProteanTable;filter_policy=" + policy + "}";
 }
 
+BlockBasedTableOptions* TableOf(const ColumnFamilyOptions& options) {
+  return options.table_factory->GetOptions<BlockBasedTableOptions>();
+}
+
 const FilterPolicy* PolicyOf(const ColumnFamilyOptions& options) {
-  return options.table_factory->GetOptions<BlockBasedTableOptions>()
-      ->filter_policy.get();
+  return TableOf(options)->filter_policy.get();
 }
 
 const ProteanFilterPolicy* ProteanPolicyOf(const ColumnFamilyOptions& options) {
@@ -195,6 +198,13 @@ FilterStatistics StatisticsOf(DB* db, ColumnFamilyHandle* family) {
   FilterStatistics statistics;
   EXPECT_OK(GetFilterStatistics(db, OrDefault(db, family), &statistics));
   return statistics;
+}
+
+std::map<std::string, FilterProperties> FilterPropertiesOf(
+    DB* db, ColumnFamilyHandle* family) {
+  std::map<std::string, FilterProperties> files;
+  EXPECT_OK(GetFilterProperties(db, OrDefault(db, family), &files));
+  return files;
 }
 
 void WriteSstFile(const Options& options, const std::string& path,

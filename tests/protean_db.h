@@ -15,6 +15,7 @@
 #include <set>
 #include <utility>
 
+#include "filter_policy/samples/query_queue.h"
 #include "plugin/filter_statistics.h"
 #include "plugin/protean.h"
 #include "rocksdb/advanced_cache.h"
@@ -41,6 +42,9 @@ namespace ROCKSDB_NAMESPACE::protean {
 class ProteanFilterPolicy;
 
 using Records = std::map<std::string, std::string>;
+using Queries = std::vector<SampleQuery>;
+
+inline SampleQuery Point(const std::string& key) { return {key, key, true}; }
 
 // ---- Options ----
 
@@ -70,6 +74,8 @@ Status AddOptions(const std::string& text, ColumnFamilyOptions* options);
 // The text of a ProteanTable with that filter policy.
 std::string ProteanTableText(const std::string& policy);
 
+// The options of their table, which is Protean's or RocksDB's own.
+BlockBasedTableOptions* TableOf(const ColumnFamilyOptions& options);
 // The filter policy, and the same as one of Protean's; or nullptr.
 const FilterPolicy* PolicyOf(const ColumnFamilyOptions& options);
 const ProteanFilterPolicy* ProteanPolicyOf(const ColumnFamilyOptions& options);
@@ -168,6 +174,8 @@ TablePropertiesCollection PropertiesOf(DB* db,
 // unless TEST_TMPDIR was set when the program began, or /dev/shm is missing or
 // has less than 1 GB free. For tests that make many databases.
 void PutOwnFolderInMemory();
+// A path in it, once that is done: syncing is not what most tests are about.
+std::string PathInMemory(const std::string& name);
 
 // Whether files of the test's folder can be read without the page cache.
 bool HasDirectReads();
@@ -176,6 +184,9 @@ std::string PathOf(const LiveFileMetaData& file);
 // What a file contains, which must be there.
 std::string ContentsOf(const std::string& path);
 FilterStatistics StatisticsOf(DB* db, ColumnFamilyHandle* family = nullptr);
+
+std::map<std::string, FilterProperties> FilterPropertiesOf(
+    DB* db, ColumnFamilyHandle* family = nullptr);
 
 // Writes an SST file of these keys, which are in order.
 void WriteSstFile(const Options& options, const std::string& path,
@@ -293,6 +304,10 @@ class OwnDB {
   void CompactTo(int level);
   void WaitForCompactions() {
     ASSERT_OK(db_->WaitForCompact(WaitForCompactOptions()));
+  }
+  // The filter policy of files that are written from now on.
+  void ChangePolicy(const std::string& policy) {
+    ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy", policy}}));
   }
   // Another column family with the options of the DB.
   ColumnFamilyHandle* NewFamily(const std::string& name);

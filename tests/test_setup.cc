@@ -96,4 +96,9 @@ OwnFolder folder;
 
 void PutOwnFolderInMemory() { folder.PutInMemory(); }
 
+std::string PathInMemory(const std::string& name) {
+  PutOwnFolderInMemory();
+  return test::PerThreadDBPath(name);
+}
+
 }  // namespace ROCKSDB_NAMESPACE::protean

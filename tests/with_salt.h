@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  Filters that are built in a scope have a given salt.
+//  Filters that are built in a scope have a given salt; and what hashing costs.
 
 #pragma once
 
 #include "filter_policy/bits/checksum.h"
+#include "filter_policy/bits/key_digest.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -26,5 +27,13 @@ class WithSalt {
  private:
   const std::optional<FilterSalt> before_;
 };
+
+// The digests that a call computes, and does not have from an earlier one.
+template <typename Call>
+uint32_t ComputedIn(const Call& call) {
+  const uint32_t before = DigestMemory::Computed();
+  call();
+  return DigestMemory::Computed() - before;
+}
 
 }  // namespace ROCKSDB_NAMESPACE::protean

@@ -26,19 +26,13 @@ std::string KeyOf(uint64_t n) {
 
 class CascadeFilterTest : public testing::Test {
  protected:
-  CascadeFilterTest() : folder_(NewFolder()) {
+  CascadeFilterTest() {
     options_.fingerprint_bits = 62;
     options_.memory = 64 << 10;
   }
   ~CascadeFilterTest() override {
     filter_.reset();
     std::filesystem::remove_all(folder_);
-  }
-
-  // Syncing is not what is tested.
-  static std::string NewFolder() {
-    PutOwnFolderInMemory();
-    return test::PerThreadDBPath("cascade");
   }
 
   Status TryOpen() {
@@ -101,7 +95,7 @@ class CascadeFilterTest : public testing::Test {
     Write(file, contents);
   }
 
-  const std::string folder_;
+  const std::string folder_ = PathInMemory("cascade");
   const std::string manifest_ = folder_ + "/MANIFEST";
   CascadeFilterOptions options_;
   std::unique_ptr<CascadeFilter> filter_;

@@ -45,12 +45,6 @@ enum class Death { kKill, kPowerFailure, kTornFiles };
 
 class CascadeKillTest : public testing::TestWithParam<Death> {
  protected:
-  CascadeKillTest() {
-    PutOwnFolderInMemory();
-    folder_ = test::PerThreadDBPath("cascade_kill");
-    journal_ = folder_ + ".journal";
-  }
-
   CascadeFilterOptions NewOptions(Env* env = Env::Default()) const {
     CascadeFilterOptions options;
     options.env = env;
@@ -132,8 +126,8 @@ class CascadeKillTest : public testing::TestWithParam<Death> {
     return killed;
   }
 
-  std::string folder_;
-  std::string journal_;
+  const std::string folder_ = PathInMemory("cascade_kill");
+  const std::string journal_ = folder_ + ".journal";
   SharedMemory<Shared> shared_;
 };
 

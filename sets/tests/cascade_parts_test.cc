@@ -263,9 +263,7 @@ TEST(MemoryTableTest, IsFullWhenItIs) {
     std::mt19937_64 random(bytes);
     uint64_t inserted = 0;
     uint64_t fingerprint = random() >> 20;
-    for (; table->Insert(fingerprint); inserted++) {
-      fingerprint = random() >> 20;
-    }
+    for (; table->Insert(fingerprint); inserted++) fingerprint = random() >> 20;
     EXPECT_EQ(inserted, table->entries());
     EXPECT_TRUE(table->Find(fingerprint).IsNothing());
     // Bits per fingerprint, everything included.

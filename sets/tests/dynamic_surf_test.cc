@@ -120,9 +120,7 @@ TEST_F(DynamicSurfTest, MergesInTheBackground) {
   ExpectExactly();
   // Deletions of a quarter of the keys make a merge due.
   const uint64_t merges = Stats().merges;
-  for (uint64_t i = 0; i < 9000; i++) {
-    Delete(BigEndian(i * 0x9e3779b97f4a7c15));
-  }
+  for (uint64_t i = 0; i < 9000; i++) Delete(BigEndian(i * 0x9e3779b97f4a7c15));
   ASSERT_OK(filter_->WaitForMerge());
   EXPECT_EQ(Stats().merges, merges + 1);
   EXPECT_LT(Stats().keys_in_surf, 23000);

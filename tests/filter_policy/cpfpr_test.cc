@@ -233,31 +233,29 @@ TEST(CpfprTest, QueriesOnPrintedKeys) {
 }
 
 TEST(CpfprTest, SamplesThatCount) {
-  struct Case {
-    std::vector<SampleQuery> samples;
-    size_t counted;
-  };
-  for (const auto& [samples, counted] : std::initializer_list<Case>{
-           // These hold a key.
-           {{{"b", "b", true}}, 0},
-           {{{"a", "b", true}}, 0},
-           {{{"c", "d", true}}, 0},
-           {{{"d", "d\x01", false}}, 0},
-           {{{"a", "z", true}, {"f", "z", true}}, 0},
-           // These, or one of them, hold no key.
-           {{{"c", "c", true}}, 1},
-           {{{"c", "d", false}}, 1},
-           {{{"d\x01", "f", false}}, 1},
-           {{{"a", "z", true}, {"c", "cc", true}}, 1},
-           // These are empty ranges.
-           {{{"c", "b", true}}, 0},
-           {{{"c", "c", false}}, 0},
-           {{{"z", "a", true}}, 0},
-           // The file is not asked these.
-           {{{"a", "a", true}}, 0},
-           {{{"a", "b", false}}, 0},
-           {{{"g", "h", true}, {"f\x01", "g", true}}, 0},
-           {{{"g", "h", true}, {"c", "c", true}}, 1}}) {
+  using Queries = std::vector<SampleQuery>;
+  for (const auto& [samples, counted] :
+       {std::pair<Queries, size_t>
+        // These hold a key.
+        {{{"b", "b", true}}, 0},
+        {{{"a", "b", true}}, 0},
+        {{{"c", "d", true}}, 0},
+        {{{"d", "d\x01", false}}, 0},
+        {{{"a", "z", true}, {"f", "z", true}}, 0},
+        // These, or one of them, hold no key.
+        {{{"c", "c", true}}, 1},
+        {{{"c", "d", false}}, 1},
+        {{{"d\x01", "f", false}}, 1},
+        {{{"a", "z", true}, {"c", "cc", true}}, 1},
+        // These are empty ranges.
+        {{{"c", "b", true}}, 0},
+        {{{"c", "c", false}}, 0},
+        {{{"z", "a", true}}, 0},
+        // The file is not asked these.
+        {{{"a", "a", true}}, 0},
+        {{{"a", "b", false}}, 0},
+        {{{"g", "h", true}, {"f\x01", "g", true}}, 0},
+        {{{"g", "h", true}, {"c", "c", true}}, 1}}) {
     SCOPED_TRACE(samples[0].lo + " to " + samples[0].hi);
     const Modeled modeled({"b", "d", "f"}, samples);
     EXPECT_EQ(counted, modeled.model.queries().size());
@@ -521,9 +519,9 @@ TEST(CpfprTest, CountTests) {
     if (all_points) {
       EXPECT_NEAR(1.25, tests_of(keys).runs, 1e-6);
       EXPECT_NEAR(1.25, tests_of(keys).prefixes, 1e-6);
-      const ProteusDesign alone =
-          WithKeys(TrieAndSet(0, 50), 0.5, /*alone=*/true);
-      EXPECT_NEAR(1, tests_of(alone).runs, 1e-6);
+      EXPECT_NEAR(
+          1, tests_of(WithKeys(TrieAndSet(0, 50), 0.5, /*alone=*/true)).runs,
+          1e-6);
     }
   }
 }

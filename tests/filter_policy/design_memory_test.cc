@@ -191,14 +191,9 @@ TEST_F(DesignMemoryTest, NowAndThenAFileIsSearchedAnyway) {
 }
 
 TEST(DesignMemoryRulesTest, WhatIsAsPromised) {
-  struct Case {
-    Rates now;
-    Rates promised;
-    double chance;
-    bool expected;
-  };
   constexpr double kBloom = 0.01;
-  for (const Case& c : std::initializer_list<Case>{
+  for (const auto& [now, promised, chance, expected] :
+       std::initializer_list<std::tuple<Rates, Rates, double, bool>>{
            {{0.05, 0, 0}, {0.05, 0, 0}, 0, true},
            {{0.0549, 0, 0}, {0.05, 0, 0}, 0, true},
            {{0.0556, 0, 0}, {0.05, 0, 0}, 0, false},
@@ -216,9 +211,8 @@ TEST(DesignMemoryRulesTest, WhatIsAsPromised) {
            {{0.05, 0.5, 0}, {0.05, 0.5, 0}, 0, true},
            {{0.05, 0.56, 0}, {0.05, 0.5, 0}, 0, false},
        }) {
-    EXPECT_EQ(c.expected,
-              MatchesPrediction(c.now, c.promised, c.chance, kBloom))
-        << c.now.all << " " << c.now.promised << " " << c.promised.all;
+    EXPECT_EQ(expected, MatchesPrediction(now, promised, chance, kBloom))
+        << now.all << " " << now.promised << " " << promised.all;
   }
 }
 

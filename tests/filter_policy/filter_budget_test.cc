@@ -177,8 +177,7 @@ TEST(FilterBudgetTest, NearTheBest) {
         Files tree = shape;
         const double budget = bits * KeysOf(tree);
         Settle(&tree, budget, Queries(20000, skew));
-        const double least = LeastCost(tree, budget, skew);
-        EXPECT_LE(Cost(tree, skew), 1.05 * least);
+        EXPECT_LE(Cost(tree, skew), 1.05 * LeastCost(tree, budget, skew));
         EXPECT_LE(BitsOf(tree), budget);
         EXPECT_GE(BitsOf(tree), 0.98 * budget);
       }
@@ -418,8 +417,7 @@ TEST(LevelBitsTest, NothingIsGivenInVain) {
   EXPECT_DOUBLE_EQ(kUsualBits, BitsOf(level0, 1, 100000, true));
   Files some = tree;
   some[0] = RunOf(4, 100000, kUsualBits + 1);
-  const double given = kUsualBits - BitsOf(some, 6, 1000, true);
-  EXPECT_NEAR(1.0 / 110, given, 1e-4);
+  EXPECT_NEAR(1.0 / 110, kUsualBits - BitsOf(some, 6, 1000, true), 1e-4);
 }
 
 // The files that a compaction writes do not see each other.

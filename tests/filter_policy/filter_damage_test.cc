@@ -147,9 +147,7 @@ bool IsCounted(const std::string& block, const BlockPiece& array, size_t byte,
                bool children_listed) {
   const std::string name = array.name;
   if (name == "labels") return true;
-  if (name == "index") {
-    return !children_listed || (byte - array.offset) % 8 < 4;
-  }
+  if (name == "index") return !children_listed || (byte - array.offset) % 8 < 4;
   const size_t last = array.offset + array.size - 4;
   return (name == "terminator marks" || name == "run marks" ||
           name == "run starts") &&
@@ -298,8 +296,7 @@ TEST_P(DamageTest, FlippedBits) {
     ExpectDamaged(contents, entries_);
 
     // A right checksum is none that is damaged.
-    const bool is_checksum = Slice(piece.name).starts_with("checksum");
-    if (is_checksum || !stride.TryNext()) return;
+    if (Slice(piece.name).starts_with("checksum") || !stride.TryNext()) return;
     const Status status = OfDamaged(damaged);
     // Only the directory can name what is not known.
     ASSERT_TRUE(!status.IsNotSupported() || byte < payload_);

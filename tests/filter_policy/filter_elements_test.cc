@@ -463,8 +463,7 @@ TEST(ByteAlphabetsTest, CountAndMoveAsDefined) {
               << Hex(lo_key) << " " << Hex(hi_key) << " " << bits;
         }
         std::string prefix = lo_key;
-        const bool found = known.MoveToPossible(prefix.data(), bits);
-        ASSERT_TRUE(found);
+        ASSERT_TRUE(known.MoveToPossible(prefix.data(), bits));
         if (begin != possible.end()) {
           EXPECT_EQ(Hex(key_of(*begin)), Hex(prefix)) << Hex(lo_key);
         }

@@ -139,15 +139,9 @@ std::set<std::string> FeaturesOf(const std::string& bytes) {
 
 // ---- Queries ----
 
-struct Range {
-  std::string lo;
-  std::string hi;
-  bool hi_inclusive;
-};
-
 struct Queries {
   Keys points;
-  std::vector<Range> ranges;
+  std::vector<SampleQuery> ranges;
   Keys prefixes;
 };
 
@@ -170,7 +164,8 @@ std::string NearMiss(Lcg* random, const std::string& key) {
 
 // A range without keys that begins at a point without one. `next` is the first
 // key above it, or null.
-Range EmptyRange(Lcg* random, const std::string& lo, const std::string* next) {
+SampleQuery EmptyRange(Lcg* random, const std::string& lo,
+                       const std::string* next) {
   if (next != nullptr && random->Next(2) == 0) return {lo, *next, false};
   const std::string hi = lo + "\xff";
   if (next == nullptr || hi < *next) return {lo, hi, true};
@@ -203,13 +198,13 @@ Queries QueriesAbout(const Keys& keys_added) {
 // the first or the last key counted may lie outside.
 std::string CountsAsText(const Surf& surf, const Keys& keys) {
   const Keys points = QueriesAbout(keys).points;
-  std::vector<Range> ranges = {{"", std::string(400, '\xff'), true}};
+  std::vector<SampleQuery> ranges = {{"", std::string(400, '\xff'), true}};
   for (size_t i = 0; i + 1 < points.size() && ranges.size() < 8; i += 2) {
     ranges.push_back({std::min(points[i], points[i + 1]),
                       std::max(points[i], points[i + 1]), true});
   }
   std::string text;
-  for (const Range& range : ranges) {
+  for (const SampleQuery& range : ranges) {
     const RangeCount counted = surf.Count(range.lo, range.hi);
     if (!text.empty()) text += " ";
     text += std::to_string(counted.count) + (counted.low_ambiguous ? "l" : "") +
@@ -233,7 +228,7 @@ std::string AnswersOf(const FilterBlock& block, const Recipe& recipe) {
   };
   add("\npoints ", queries.points,
       [&](const std::string& key) { return block.KeyMayMatch(key); });
-  add("\nranges ", queries.ranges, [&](const Range& range) {
+  add("\nranges ", queries.ranges, [&](const SampleQuery& range) {
     return block.RangeMayMatch(range.lo, range.hi, range.hi_inclusive);
   });
   add("\nprefixes ", queries.prefixes,

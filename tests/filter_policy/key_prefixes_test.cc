@@ -63,11 +63,9 @@ class KeepingBuilder : public RangeFilterBuilder {
     EXPECT_EQ(next_shared_, shared);
     const Slice last(last_);
     EXPECT_EQ(SharedBytes(last, key), shared);
-    if (shared < std::min(last.size(), key.size())) {
-      EXPECT_EQ(SharedBits(last, key), shared_bits());
-    } else {
-      EXPECT_EQ(kUnknownBits, shared_bits());
-    }
+    EXPECT_EQ(shared < std::min(last.size(), key.size()) ? SharedBits(last, key)
+                                                         : kUnknownBits,
+              shared_bits());
     last_ = key.ToString();
     store_->Append(key, shared_bits());
     next_shared_ = next_shared;

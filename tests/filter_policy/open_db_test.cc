@@ -505,9 +505,7 @@ TEST(FalsePositivePriceTest, TimeOfFileReads) {
   const auto statistics = CreateDBStatistics();
   EXPECT_EQ(0, time.Update(statistics.get()));
   const auto read = [&](Histograms kind, uint64_t micros, int times) {
-    for (int i = 0; i < times; i++) {
-      statistics->recordInHistogram(kind, micros);
-    }
+    for (int i = 0; i < times; i++) statistics->recordInHistogram(kind, micros);
   };
   read(FILE_READ_GET_MICROS, 100, 40);
   read(SST_READ_MICROS, 9000, 200);
@@ -528,17 +526,12 @@ TEST(FalsePositivePriceTest, TimeOfFileReads) {
 
 // Waits go on where one in four is worth it.
 TEST(SeekBackoffTest, WaitsWhereThatSavesReads) {
-  struct Case {
-    bool from_cache;
-    bool some_pass;
-    int least;
-    int most;
-  };
   constexpr int kSeeks = 100000;
-  for (const Case& c : {Case{false, false, 1001, 3999},
-                        {true, false, 101, 999},
-                        {false, true, kSeeks, kSeeks},
-                        {true, true, 90000, kSeeks}}) {
+  for (const auto& [from_cache, some_pass, least, most] :
+       {std::tuple{false, false, 1001, 3999},
+        {true, false, 101, 999},
+        {false, true, kSeeks, kSeeks},
+        {true, true, 90000, kSeeks}}) {
     SeekBackoff::Shared shared;
     SeekBackoff::CachedReads cached{0};
     Random random(1);
@@ -547,15 +540,15 @@ TEST(SeekBackoffTest, WaitsWhereThatSavesReads) {
       SeekBackoff backoff(&shared, &cached);
       const bool waited = backoff.ShouldWait();
       waits += waited;
-      if (waited && c.some_pass && random.OneIn(4)) {
+      if (waited && some_pass && random.OneIn(4)) {
         backoff.OnPassed();
         continue;
       }
       if (waited) backoff.OnReached();
-      if (waited || !c.some_pass) backoff.OnRead(c.from_cache);
+      if (waited || !some_pass) backoff.OnRead(from_cache);
     }
-    EXPECT_GE(waits, c.least) << c.from_cache << c.some_pass;
-    EXPECT_LE(waits, c.most) << c.from_cache << c.some_pass;
+    EXPECT_GE(waits, least) << from_cache << some_pass;
+    EXPECT_LE(waits, most) << from_cache << some_pass;
   }
 }
 

@@ -268,8 +268,7 @@ TEST_P(PartedFilterTest, Sizes) {
 TEST_P(PartedFilterTest, KeysInNoOrder) {
   for (const bool at_the_end : {false, true}) {
     Keys keys = RandomNumbers(30000);
-    const size_t place = keys.size() - (at_the_end ? 1 : 5000);
-    keys[place] = "";
+    keys[keys.size() - (at_the_end ? 1 : 5000)] = "";
     const std::unique_ptr<FilterBitsBuilder> builder = NewBuilder();
     for (const std::string& key : keys) builder->AddKey(key);
     const OwnBlock block(Finish(builder.get()));
@@ -346,13 +345,11 @@ TEST_F(FileFilterTest, FalsePositivesOfParts) {
     }
     return static_cast<double>(positive) / kQueries;
   };
-  struct {
-    std::string name;
-    double bits_per_key;  // 0 if the policy takes as many as it needs
-    std::string settings;
-  } const kPolicies[] = {
-      {"proteus:", 12, ""}, {"proteus:", 12, ":bloom"}, {"surf:0:4", 0, ""}};
-  for (const auto& [name, bits_per_key, settings] : kPolicies) {
+  // SuRF takes as many bits per key as it needs.
+  for (const auto& [name, bits_per_key, settings] :
+       {std::tuple<std::string, double, std::string>{"proteus:", 12, ""},
+        {"proteus:", 12, ":bloom"},
+        {"surf:0:4", 0, ""}}) {
     std::string designs[2];
     double rates[2][3];
     double header_bits = 0;  // of the parts, per key, at least

@@ -244,12 +244,8 @@ TEST_P(UntaughtKeysTest, LetsFewThrough) {
 
 TEST(PriorTest, PointsNearPrintedKeys) {
   class Random64 rnd(45);
-  struct Case {
-    const char* name;
-    std::function<std::string()> key;
-    std::function<void(std::string*)> change;
-    double most;
-  };
+  using Key = std::function<std::string()>;
+  using Change = std::function<void(std::string*)>;
   const auto digits = [&] { return Digits(rnd.Uniform(1000000000000), 12); };
   const auto text = [&] {
     std::string key(4 + rnd.Uniform(4), ' ');
@@ -264,20 +260,22 @@ TEST(PriorTest, PointsNearPrintedKeys) {
   };
   const auto cut = [](std::string* key) { key->pop_back(); };
   const auto go_on = [](std::string* key) { key->push_back('.'); };
-  for (const Case& c : std::initializer_list<Case>{
+  for (const auto& [name, draw, change, most] :
+       std::initializer_list<std::tuple<const char*, Key, Change, double>>{
            {"another digit", digits, change_digit, 0.03},
            {"cut", text, cut, 0.05},
            {"continued", text, go_on, 0.05},
            {"in other letters", text, change_case, 0.01}}) {
-    SCOPED_TRACE(c.name);
-    const Keys keys = MakeKeys(50000, [&](size_t) { return c.key(); });
+    SCOPED_TRACE(name);
+    const Keys keys =
+        MakeKeys(50000, [&, draw = draw](size_t) { return draw(); });
     std::vector<Query> points;
     while (points.size() < 10000) {
       std::string key = keys[rnd.Uniform(keys.size())];
-      c.change(&key);
+      change(&key);
       if (!Holds(keys, {key, key})) points.push_back({key, key});
     }
-    EXPECT_LT(RateOf(FilterOf("proteus:14", keys), points), c.most);
+    EXPECT_LT(RateOf(FilterOf("proteus:14", keys), points), most);
   }
 }
 

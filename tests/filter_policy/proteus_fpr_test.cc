@@ -156,16 +156,13 @@ TEST_P(PaperTest, RateIsAsPredicted) {
 
 // One design, chosen without any query, serves all of these queries.
 TEST(UntaughtTest, FiltersFromTheFirstFileOn) {
-  struct Case {
-    PaperWorkload workload;
-    double most;
-  };
-  for (const auto& [workload, most] : std::initializer_list<Case>{
-           {{"points", "uniform", kUniform}, 0.002},
-           {{"short_ranges", "uniform", kUniform, 1 << 10}, 0.03},
-           {{"long_ranges", "uniform", kUniform, kLong}, 0.06},
-           {{"behind_keys", "uniform", kCorrelated, 32}, 0.08},
-           {{"normal_split", "normal", kSplit, kLong, 32}, 0.08}}) {
+  for (const auto& [workload, most] :
+       {std::pair<PaperWorkload, double>{{"points", "uniform", kUniform},
+                                         0.002},
+        {{"short_ranges", "uniform", kUniform, 1 << 10}, 0.03},
+        {{"long_ranges", "uniform", kUniform, kLong}, 0.06},
+        {{"behind_keys", "uniform", kCorrelated, 32}, 0.08},
+        {{"normal_split", "normal", kSplit, kLong, 32}, 0.08}}) {
     SCOPED_TRACE(workload.name);
     DrawnKeys drawn(workload.keys, workload.strings, kNumKeys, /*seed=*/43);
     const MemoryFilter filter = FilterOf("proteus:14", drawn.keys());
@@ -191,23 +188,19 @@ TEST(UntaughtTest, ThreeSamples) {
 }
 
 TEST(UntaughtTest, NoWorseThanBloomOnPoints) {
-  struct Case {
-    KeyType type;
-    size_t before = 0;  // bytes before each key
-  };
-  for (const auto& [type, before] : {Case{KeyType::kU64},
-                                     {KeyType::kText},
-                                     {KeyType::kUrl},
-                                     {KeyType::kU64, 700}}) {
+  // With so many bytes before each key.
+  for (const auto& [type, before] :
+       {std::pair<KeyType, size_t>{KeyType::kU64, 0},
+        {KeyType::kText, 0},
+        {KeyType::kUrl, 0},
+        {KeyType::kU64, 700}}) {
     DataSet data(type, kNumKeys, /*seed=*/78);
     Keys keys = data.StoredKeys();
     std::vector<Query> queries =
         SplitByTruth(keys, data.MakeQueries(WorkloadKind::kPoint, 2 * kNumKeys))
             .first;
     for (std::string& key : keys) key.insert(0, before, 'x');
-    for (Query& query : queries) {
-      query.hi = query.lo.insert(0, before, 'x');
-    }
+    for (Query& query : queries) query.hi = query.lo.insert(0, before, 'x');
     for (const char* bits : {"8", "12"}) {
       const double expected =
           RateOf(FilterOf(std::string("bloom:") + bits, keys), queries);

@@ -146,9 +146,7 @@ std::string BitsBefore(std::string bound) {
 bool PrefixInRange(const Keys& keys, uint32_t bits, const std::string& lo,
                    const std::string& hi, bool hi_inclusive) {
   size_t shortest = kPlenty;
-  for (const std::string& key : keys) {
-    shortest = std::min(shortest, key.size());
-  }
+  for (const std::string& key : keys) shortest = std::min(shortest, key.size());
   const bool before = !hi_inclusive && !hi.empty() &&
                       (hi.size() <= shortest || hi.back() != '\0');
   if (before && Bits(hi) == std::string(kPlenty, '\0')) return false;
@@ -559,17 +557,13 @@ TEST(ProteusTrapsTest, ChainsAreDesignedAndAskedSoon) {
 // ---- Bounded work ----
 
 TEST(ProteusTrapsTest, QueriesOfTooManyPrefixesMayMatch) {
-  struct Case {
-    const char* head;
-    uint32_t bits;
-    AmqKind amq;
-    uint32_t shift = 0;  // bits of the number that the prefixes lack
-  };
-  for (const auto& [head, bits, amq, shift] : {Case{"", 64, kBloomAmq},
-                                               {"", 64, kRibbonAmq},
-                                               {"", 61, kBloomAmq, 3},
-                                               {"", 61, kRibbonAmq, 3},
-                                               {"prefix", 8 * 14, kBloomAmq}}) {
+  // A shift tells how many bits of the number the prefixes lack.
+  for (const auto& [head, bits, amq, shift] :
+       {std::tuple{"", 64, kBloomAmq, 0},
+        {"", 64, kRibbonAmq, 0},
+        {"", 61, kBloomAmq, 3},
+        {"", 61, kRibbonAmq, 3},
+        {"prefix", 8 * 14, kBloomAmq, 0}}) {
     // The keys are far apart, so that only the number of prefixes decides.
     const Keys keys = MakeKeys(
         100, [head = head](size_t i) { return head + BigEndian(i << 40); });

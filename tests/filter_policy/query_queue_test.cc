@@ -16,10 +16,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Queries = std::vector<SampleQuery>;
-
-SampleQuery Point(const std::string& key) { return {key, key, true}; }
-
 Queries Points(int begin, int end) {
   Queries points;
   for (int i = begin; i < end; i++) points.push_back(Point(std::to_string(i)));

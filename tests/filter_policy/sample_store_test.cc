@@ -26,10 +26,6 @@ namespace ROCKSDB_NAMESPACE::protean {
 
 namespace {
 
-using Queries = std::vector<SampleQuery>;
-
-SampleQuery Point(const std::string& key) { return {key, key, true}; }
-
 class ReplaceFileTest : public ::testing::Test {
  protected:
   ReplaceFileTest() {
@@ -282,24 +278,21 @@ TEST_F(QueryFileTest, WrittenByHand) {
 }
 
 TEST_F(QueryFileTest, MalformedLines) {
-  struct Case {
-    const char* line;
-    const char* message;
-  };
-  for (const Case& c : {Case{"0x1", "first field that is not hexadecimal"},
-                        {"0x0g", "first field that is not hexadecimal"},
-                        {"0x61 ", "first field that is not hexadecimal"},
-                        {"a\t0xb", "second field that is not hexadecimal"},
-                        {"a\tb\tinclusive", "third field that is not"},
-                        {"a\tb\t", "third field that is not"},
-                        {"a\tb\tEXCLUSIVE", "third field that is not"},
-                        {"a\tb\texclusive\t", "more than three fields"},
-                        {"a\tb\tc\td", "more than three fields"}}) {
-    SCOPED_TRACE(c.line);
-    Write(file_, std::string("# comment\ngood\n") + c.line + "\nz\ta\n");
+  for (const auto& [line, message] :
+       {std::pair{"0x1", "first field that is not hexadecimal"},
+        {"0x0g", "first field that is not hexadecimal"},
+        {"0x61 ", "first field that is not hexadecimal"},
+        {"a\t0xb", "second field that is not hexadecimal"},
+        {"a\tb\tinclusive", "third field that is not"},
+        {"a\tb\t", "third field that is not"},
+        {"a\tb\tEXCLUSIVE", "third field that is not"},
+        {"a\tb\texclusive\t", "more than three fields"},
+        {"a\tb\tc\td", "more than three fields"}}) {
+    SCOPED_TRACE(line);
+    Write(file_, std::string("# comment\ngood\n") + line + "\nz\ta\n");
     Queries queries;
     ExpectRefused(ReadQueryFile(env_, file_, &queries, &refused_),
-                  {file_ + ", line 3 ", c.message,
+                  {file_ + ", line 3 ", message,
                    "allowed: key, lo<TAB>hi, or lo<TAB>hi<TAB>exclusive"});
     EXPECT_TRUE(queries.empty());
   }
@@ -461,9 +454,7 @@ TEST_F(SampleStoreTest, FilesOfColumnFamilies) {
   std::string long_name;
   for (int i = 0; i < 26; i++) long_name += "\xe4\xb8\xad";
   const Keys names = {kDefault, "Cf1", odd, long_name, long_name + "!"};
-  for (const std::string& name : names) {
-    Record(store, name, name);
-  }
+  for (const std::string& name : names) Record(store, name, name);
   const Keys files = Files();
   ASSERT_EQ(5u, files.size());
   EXPECT_EQ("queries", files[0]);

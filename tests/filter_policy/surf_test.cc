@@ -28,8 +28,7 @@ class OwnedSurf {
     bytes_ = "?" + FinishPayload(&builder);
     payload_size_ = bytes_.size() - 1 - kReadPadding;
     const Slice payload(bytes_.data() + 1, payload_size_);
-    const Status s = Surf::Open(payload, kModelSalt, &filter_);
-    EXPECT_TRUE(s.ok()) << s.ToString();
+    EXPECT_OK(Surf::Open(payload, kModelSalt, &filter_));
     is_coded_ = (payload[0] & 0x80) != 0;
     Slice code(payload.data() + 8, payload.size() - 8);
     EXPECT_TRUE(!is_coded_ || code_.Open(&code));
@@ -443,8 +442,7 @@ TEST(OneSurfTest, SequentialThreeByteKeys) {
   for (size_t i = 0; i < keys.size(); i++) keys[i] = BigEndian(i).substr(5);
   const OwnedSurf surf(keys, {0, 0});
   for (size_t i = 0; i < 1 << 20; i += i < keys.size() ? 1 : 997) {
-    const bool is_key = i < keys.size();
-    ASSERT_EQ(is_key, surf->KeyMayMatch(BigEndian(i).substr(5))) << i;
+    ASSERT_EQ(i < keys.size(), surf->KeyMayMatch(BigEndian(i).substr(5))) << i;
   }
   EXPECT_EQ(keys.size(), surf->Count(keys[0], "\xff\xff\xff").count);
 }

@@ -166,8 +166,7 @@ void BuildSurf(const Slice& data) {
   }
   const BuiltBlock built(bytes, input);
   if (built.block.directory().parts().size() != 1) return;
-  const auto& surf = static_cast<const Surf&>(*built.block.filter());
-  Surf::Iterator it(&surf);
+  Surf::Iterator it(&static_cast<const Surf&>(*built.block.filter()));
   it.SeekToFirst();
   for (const std::string& key : input.keys) {
     Check(it.Valid() && Slice(key).starts_with(it.key_prefix()),

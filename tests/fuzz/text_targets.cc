@@ -206,9 +206,7 @@ bool HasOddText(const FilterPolicy* policy) {
 }
 
 void CheckWritten(const ConfigOptions& config, const FilterPolicy* policy) {
-  if (AsProteanFilterPolicy(policy) == nullptr || HasOddText(policy)) {
-    return;
-  }
+  if (AsProteanFilterPolicy(policy) == nullptr || HasOddText(policy)) return;
   const std::string written = policy->ToString(config);
   const auto table = NewTable();
   const Status s = table->ConfigureOption(config, "filter_policy", written);

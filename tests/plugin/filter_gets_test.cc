@@ -447,15 +447,9 @@ class FilterPropertiesTest : public OwnDBTest {
                     [=](size_t i) { return Key(first + static_cast<int>(i)); });
   }
 
-  std::map<std::string, FilterProperties> All() {
-    std::map<std::string, FilterProperties> files;
-    EXPECT_OK(
-        GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
-    return files;
-  }
   // The properties of the only file.
   FilterProperties Only() {
-    const auto files = All();
+    const auto files = FilterPropertiesOf(db_.get());
     EXPECT_EQ(1u, files.size());
     return files.empty() ? FilterProperties() : files.begin()->second;
   }
@@ -487,7 +481,7 @@ TEST_F(FilterPropertiesTest, TellsTheKindAndTheSize) {
     EXPECT_EQ(std::to_string(kKeys),
               table.user_collected_properties.at("app.count"));
     EXPECT_EQ("[CountingCollectorFactory]", table.property_collectors_names);
-    EXPECT_EQ(filtered, !All().empty());
+    EXPECT_EQ(filtered, !FilterPropertiesOf(db_.get()).empty());
     if (!filtered) continue;
     const FilterProperties surf = Only();
     EXPECT_EQ("SuRF", surf.kind);
@@ -525,9 +519,7 @@ TEST_F(FilterPropertiesTest, TellsOnWhatADesignRests) {
   EXPECT_LE(untaught.predicted_fpr, 1);
   EXPECT_GT(untaught.model_micros, 0u);
 
-  for (int i = 0; i < 300; i++) {
-    ASSERT_FALSE(Has(Key(i).substr(0, 7) + "x"));
-  }
+  for (int i = 0; i < 300; i++) ASSERT_FALSE(Has(Key(i).substr(0, 7) + "x"));
   Compact();
   const FilterProperties taught = Only();
   EXPECT_EQ(300u, taught.samples);
@@ -548,8 +540,8 @@ TEST_F(FilterPropertiesTest, EachFileHasItsOwn) {
   WriteFile(SomeKeys());
   const auto tables = PropertiesOf(db_.get());
   EXPECT_GT(tables.size(), 3u);
-  EXPECT_EQ(tables.size(), All().size());
-  for (const auto& [path, filter] : All()) {
+  EXPECT_EQ(tables.size(), FilterPropertiesOf(db_.get()).size());
+  for (const auto& [path, filter] : FilterPropertiesOf(db_.get())) {
     SCOPED_TRACE(path);
     ExpectBits(*tables.at(path), filter, 0.3);
   }

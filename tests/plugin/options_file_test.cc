@@ -9,7 +9,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <regex>
-#include <sstream>
 
 #include "filter_policy/filter_properties.h"
 #include "filter_policy/option_types.h"
@@ -18,6 +17,7 @@
 #include "plugin/filter_properties.h"
 #include "plugin/refresh_filters.h"
 #include "tests/protean_db.h"
+#include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -37,12 +37,6 @@ class PoliciesInCodeTest : public OwnDBTest {
     table.filter_policy = policy;
     options_.table_factory = NewProteanTableFactory(table);
     return TryOpen();
-  }
-  // The policy as the DB's OPTIONS file has it.
-  Policy InOptionsFile() const {
-    return OptionsOnDisk()
-        .table_factory->GetOptions<BlockBasedTableOptions>()
-        ->filter_policy;
   }
 };
 
@@ -93,7 +87,7 @@ TEST_F(PoliciesInCodeTest, EachOptionArrives) {
     ASSERT_OK(FilterPolicy::CreateFromString(ConfigOptions(), in_words, &read));
     ASSERT_OK(OpenWith(in_code));
     EXPECT_EQ(read->ToString(ConfigOptions()),
-              InOptionsFile()->ToString(ConfigOptions()));
+              PolicyOf(OptionsOnDisk())->ToString(ConfigOptions()));
   }
 }
 
@@ -231,7 +225,7 @@ TEST_F(LocaleTest, TheDefaultOpensAndChanges) {
   SetPolicy("{id=protean.Proteus}");
   Open();
   ASSERT_OK(db_->SetOptions({{"write_buffer_size", "1000000"}}));
-  ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy", "proteus:14.5"}}));
+  ChangePolicy("proteus:14.5");
   Close();
   ExpectStored("bits_per_key=14.5");
   // Runs in a process with the other locale.
@@ -264,9 +258,9 @@ TEST_F(LocaleTest, PropertiesAndStatistics) {
   EXPECT_NEAR(filter.predicted_fpr,
               json.at("total").at("predicted_fpr").get<double>(), 1e-5);
   // There are commas between labels, too.
-  std::istringstream text(ToPrometheus({statistics}));
   size_t fractions = 0;
-  for (std::string line; std::getline(text, line);) {
+  for (const std::string& line :
+       StringSplit(ToPrometheus({statistics}), '\n')) {
     if (line[0] == '#') continue;
     const std::string value = line.substr(line.rfind(' ') + 1);
     double number;
@@ -307,7 +301,7 @@ class OptionsFileTest : public OwnDBTest {
     ASSERT_OK(db_->Flush(FlushOptions(), family));
   }
 
-  // The names of the files' policies, and the properties of Protean's filters.
+  // The names of the files' policies.
   Keys PolicyNames(ColumnFamilyHandle* family) {
     Keys names;
     for (const auto& [path, table] : PropertiesOf(db_.get(), family)) {
@@ -316,11 +310,6 @@ class OptionsFileTest : public OwnDBTest {
     }
     std::sort(names.begin(), names.end());
     return names;
-  }
-  std::map<std::string, FilterProperties> Filters(ColumnFamilyHandle* family) {
-    std::map<std::string, FilterProperties> files;
-    EXPECT_OK(GetFilterProperties(db_.get(), family, &files));
-    return files;
   }
 
   static constexpr int kKeys = 5000;
@@ -335,21 +324,20 @@ TEST_F(OptionsFileTest, TheExampleBuildsTheFiltersThatItPromises) {
   Load("OPTIONS.example.ini");
   ASSERT_EQ(2u, loaded_.size());
   ASSERT_NE(nullptr, db_options_.statistics);
-  const auto* table =
-      loaded_[0].options.table_factory->GetOptions<BlockBasedTableOptions>();
+  const auto* table = TableOf(loaded_[0].options);
   EXPECT_EQ(512u << 20, table->block_cache->GetCapacity());
   ExpectHas(OptionOf(PolicyOf(loaded_[0].options), "samples_file"),
             {".events.samples"});
   for (const ColumnFamilyDescriptor& family : loaded_) {
-    EXPECT_EQ(PinningTier::kAll,
-              family.options.table_factory->GetOptions<BlockBasedTableOptions>()
-                  ->metadata_cache_options.unpartitioned_pinning);
+    EXPECT_EQ(
+        PinningTier::kAll,
+        TableOf(family.options)->metadata_cache_options.unpartitioned_pinning);
   }
   Open();
 
   Fill(families_[0], 1);
   ASSERT_EQ(Keys{"protean.Proteus"}, PolicyNames(families_[0]));
-  const auto events = Filters(families_[0]);
+  const auto events = FilterPropertiesOf(db_.get(), families_[0]);
   ASSERT_EQ(1u, events.size());
   EXPECT_EQ("Proteus", events.begin()->second.kind);
   EXPECT_NEAR(12, events.begin()->second.bits_per_key, 0.5);
@@ -358,7 +346,7 @@ TEST_F(OptionsFileTest, TheExampleBuildsTheFiltersThatItPromises) {
   // A Bloom filter on level 0, and Proteus below.
   Fill(families_[1], 1);
   EXPECT_EQ(Keys{"bloomfilter"}, PolicyNames(families_[1]));
-  EXPECT_TRUE(Filters(families_[1]).empty());
+  EXPECT_TRUE(FilterPropertiesOf(db_.get(), families_[1]).empty());
   ASSERT_OK(CompactAll(db_.get(), families_[1]));
   EXPECT_EQ(Keys{"protean.Proteus"}, PolicyNames(families_[1]));
   Fill(families_[1], 2);
@@ -514,8 +502,7 @@ TEST(RefreshResultTest, Json) {
   result.files[0].name = "000001.sst";
   result.files[0].old_fpr = 0.25;
   result.files[0].status = Status::Corruption("a \"quote\"");
-  const auto json = nlohmann::json::parse(result.ToJson(), nullptr, false);
-  ASSERT_FALSE(json.is_discarded()) << result.ToJson();
+  const auto json = nlohmann::json::parse(result.ToJson());
   EXPECT_EQ(false, json["rate_known"]);
   EXPECT_EQ(0, json["samples"]);
   const auto& file = json["files"].at(0);

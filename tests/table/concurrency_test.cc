@@ -82,8 +82,7 @@ class Round {
         FilterPolicy::CreateFromString(ConfigOptions(), policy, &policy_));
     samples_ = AsProteanFilterPolicy(policy_.get())->Samples();
     // The DB outlives the options, and so does everything that is opened in it.
-    const Options options = RandomOptions(&dice_);
-    EXPECT_OK(OpenDB(&db_, options, persistent_->path + "/db"));
+    EXPECT_OK(OpenDB(&db_, RandomOptions(&dice_), persistent_->path + "/db"));
     if (db_ == nullptr) return;
     family_ = db_->DefaultColumnFamily();
   }
@@ -190,9 +189,7 @@ class Round {
   }
 
   Options RandomOptions(Dice* dice) {
-    Options options;
-    options.create_if_missing = true;
-    options.allow_fallocate = false;  // for speed in memory
+    Options options = NewDBOptions();
     options.max_background_jobs = 4;
     all_files_open_ = dice->OneIn(2);
     options.max_open_files = all_files_open_ ? -1 : 15;
@@ -625,10 +622,7 @@ class Round {
         // The new table has a new cache, and the next table has another one.
         // RocksDB's iterators release blocks after the table that kept their
         // cache alive (PinnedIteratorsManager of 9.10.0, without Protean too).
-        caches_of_tables_.push_back(
-            db_->GetOptions()
-                .table_factory->GetOptions<BlockBasedTableOptions>()
-                ->block_cache);
+        caches_of_tables_.push_back(TableOf(db_->GetOptions())->block_cache);
         break;
       case 1:
         Check(db_->SetOptions(
@@ -737,10 +731,8 @@ class Round {
   void UsePolicyInAnotherDB(Dice* dice) {
     const std::string path = persistent_->path + "/other";
     {
-      Options options;
+      Options options = NewDBOptions();
       UseSmallFiles(&options);
-      options.create_if_missing = true;
-      options.allow_fallocate = false;
       BlockBasedTableOptions table;
       table.filter_policy = policy_;
       options.table_factory = NewProteanTableFactory(table);

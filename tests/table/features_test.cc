@@ -230,8 +230,7 @@ TEST_P(FeaturesTest, AnswersStayRight) {
     for (TwinDB::Twin twin : TwinDB::kTwins) {
       Options& own = dbs->options(twin);
       if (!setting.more) continue;
-      setting.more(&own,
-                   own.table_factory->GetOptions<BlockBasedTableOptions>());
+      setting.more(&own, TableOf(own));
     }
     // Read as they have been written, without memtables, and compacted.
     dbs->Open();

@@ -299,8 +299,7 @@ TEST_F(FilterBudgetDBTest, AnotherPolicy) {
   for (const double budget : {180000, 120000, 240000}) {
     SCOPED_TRACE(budget);
     budget_ = budget;
-    ASSERT_OK(
-        db_->SetOptions({{"table_factory.filter_policy", Budget(budget)}}));
+    ChangePolicy(Budget(budget));
     CompactAndWait(2);
     ExpectUsed();
   }
@@ -492,16 +491,12 @@ class LevelBitsDBTest : public GrowingTreeTest {
 };
 
 TEST_F(LevelBitsDBTest, Leveled) {
-  struct Tree {
-    int ratio;
-    uint64_t base;
-    bool dynamic;
-  };
-  for (const Tree& tree : {Tree{4, 512 << 10, false}, {10, 256 << 10, true}}) {
-    SCOPED_TRACE(tree.ratio);
-    options_.max_bytes_for_level_base = tree.base;
-    options_.max_bytes_for_level_multiplier = tree.ratio;
-    options_.level_compaction_dynamic_level_bytes = tree.dynamic;
+  for (const auto& [ratio, base, dynamic] :
+       {std::tuple{4, 512 << 10, false}, {10, 256 << 10, true}}) {
+    SCOPED_TRACE(ratio);
+    options_.max_bytes_for_level_base = base;
+    options_.max_bytes_for_level_multiplier = ratio;
+    options_.level_compaction_dynamic_level_bytes = dynamic;
     OpenNew();
     Write(120);
     const std::map<int, FilterSize> levels = Levels();
@@ -515,8 +510,7 @@ TEST_F(LevelBitsDBTest, Leveled) {
     // The tree is known as soon as the DB is opened again.
     Open();
     WriteNewFile();
-    const double flushed = Levels()[0].PerKey();
-    EXPECT_GT(flushed, kBits + 2);
+    EXPECT_GT(Levels()[0].PerKey(), kBits + 2);
     Write(20);
   }
 }

@@ -47,8 +47,7 @@ class FilterCacheTest : public NumberedDBTest {
 
   void UseTable(const std::string& table, std::shared_ptr<Cache> cache) {
     SetTable("filter_policy=proteus:12:bloom;" + table);
-    options_.table_factory->GetOptions<BlockBasedTableOptions>()->block_cache =
-        std::move(cache);
+    TableOf(options_)->block_cache = std::move(cache);
   }
 
   // Adds a file of level 0, whose filter has about 15 KB.
@@ -440,9 +439,7 @@ class KeptMemoryDBTest : public testing::Test {
       dbs_.back()->SetPolicy(
           "{id=protean.Proteus;bits_per_key=4;sample_every=1}",
           "cache_index_and_filter_blocks=true;block_size=512");
-      dbs_.back()
-          ->options_.table_factory->GetOptions<BlockBasedTableOptions>()
-          ->block_cache = cache_;
+      TableOf(dbs_.back()->options_)->block_cache = cache_;
     }
   }
   static std::string KeyOf(int db, int i) {

@@ -296,9 +296,7 @@ TEST_F(OpenSeeksTest, ScanOverManyRuns) {
   constexpr int kRuns = 250;
   SetPolicy("proteus:14", "block_cache=64M");
   Open();
-  for (int run = 0; run < kRuns; run++) {
-    AddNumbers(200, /*bottom=*/false, "v");
-  }
+  for (int run = 0; run < kRuns; run++) AddNumbers(200, /*bottom=*/false, "v");
   for (const uint64_t target : {0x2000000000000001, 0x7123456789abcdef}) {
     const std::unique_ptr<Iterator> it(db_->NewIterator(ReadOptions()));
     ASSERT_OK(options_.statistics->Reset());
@@ -306,9 +304,8 @@ TEST_F(OpenSeeksTest, ScanOverManyRuns) {
     Check(it.get(), BigEndian(target), /*steps=*/1 << 20);
     // No more than each marker at each place that it moves to, and a seek where
     // many wait at one.
-    const uint64_t skipped =
-        get_perf_context()->internal_recent_skipped_count - before;
-    EXPECT_LE(skipped, 5u * kRuns);
+    EXPECT_LE(get_perf_context()->internal_recent_skipped_count - before,
+              5u * kRuns);
     EXPECT_LE(Ticks(NUMBER_OF_RESEEKS_IN_ITERATION), kRuns / 10);
   }
 }
@@ -332,10 +329,8 @@ TEST_F(OpenSeeksTest, FiltersThatAreSlowAreAskedForReadsFromDisk) {
   BlocksPerSeek(1000, /*seed=*/2);
   EXPECT_LT(filtered(1000), 0.1);
   // Now they are on the disk again.
-  const auto* table =
-      options_.table_factory->GetOptions<BlockBasedTableOptions>();
-  table->block_cache->EraseUnRefEntries();
-  table->block_cache->SetCapacity(0);
+  TableOf(options_)->block_cache->EraseUnRefEntries();
+  TableOf(options_)->block_cache->SetCapacity(0);
   filtered(100);
   EXPECT_GT(filtered(1000), 2);
 }

@@ -351,8 +351,7 @@ TEST_F(KillTest, OnceEach) {
     for (uint64_t n = 1; n <= mutations; n += step) {
       SCOPED_TRACE("killed at " + std::to_string(n));
       NewDB();
-      const auto seed = static_cast<uint32_t>(n);
-      if (!Kill(n, {kNothing, kUnsynced}, seed)) missed++;
+      if (!Kill(n, {kNothing, kUnsynced}, static_cast<uint32_t>(n))) missed++;
       ASSERT_FALSE(HasFailure()) << shared_->phase.load();
       met.insert(shared_->phase.load());
       lost += shared_->lost_bytes;

@@ -160,8 +160,7 @@ TEST_F(MayExistTest, FiltersAsTheReadTierAllows) {
   Fill(2000);
   Flush();
   Open();
-  options_.table_factory->GetOptions<BlockBasedTableOptions>()
-      ->block_cache->EraseUnRefEntries();
+  TableOf(options_)->block_cache->EraseUnRefEntries();
   ReadOptions cached;
   cached.read_tier = kBlockCacheTier;
   get_perf_context()->Reset();
@@ -257,13 +256,11 @@ TEST_F(MayExistTest, RandomOperations) {
                 db_->CompactRange(CompactRangeOptions(), nullptr, nullptr));
           }
         } else if (what < 70) {
-          const bool may_exist = KeyMayExist(a);
-          ASSERT_TRUE(may_exist || truth.count(a) == 0) << a;
+          ASSERT_TRUE(KeyMayExist(a) || truth.count(a) == 0) << a;
         } else if (a < b) {
           const auto first = truth.lower_bound(a);
           const bool exists = first != truth.end() && *first < b;
-          const bool may_exist = RangeMayExist(a, b);
-          ASSERT_TRUE(may_exist || !exists) << a << " " << b;
+          ASSERT_TRUE(RangeMayExist(a, b) || !exists) << a << " " << b;
         }
       }
     }

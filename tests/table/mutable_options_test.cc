@@ -11,7 +11,6 @@
 
 #include "filter_policy/levels_policy.h"
 #include "filter_policy/protean_filter_policy.h"
-#include "plugin/filter_properties.h"
 #include "rocksdb/sst_file_reader.h"
 #include "tests/protean_db.h"
 
@@ -383,8 +382,7 @@ TEST_F(LevelsPolicyTest, PoliciesShareTheirSamples) {
   SeekInGaps();
   EXPECT_GT(Queue()->size(), kKeys / 100u);  // of the first policy
   CompactTo(2);
-  std::map<std::string, FilterProperties> files;
-  ASSERT_OK(GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
+  const auto files = FilterPropertiesOf(db_.get());
   ASSERT_EQ(1u, files.size());
   EXPECT_GT(files.begin()->second.samples, 10u);
   EXPECT_LT(files.begin()->second.bits_per_key, 14.3);
@@ -422,9 +420,7 @@ TEST_F(LevelsPolicyTest, BracesAroundTheList) {
           "{id=protean.Levels;policies={" + list + "}}"}) {
       std::shared_ptr<const FilterPolicy> policy;
       ASSERT_OK(FilterPolicy::CreateFromString(ConfigOptions(), text, &policy));
-      std::string written;
-      ASSERT_OK(policy->GetOption(ConfigOptions(), "policies", &written));
-      EXPECT_EQ("{" + list + "}", written);
+      EXPECT_EQ("{" + list + "}", OptionOf(policy.get(), "policies"));
       std::shared_ptr<const FilterPolicy> again;
       ASSERT_OK(FilterPolicy::CreateFromString(
           ConfigOptions(), policy->ToString(ConfigOptions()), &again));

@@ -22,15 +22,10 @@ class OptionsTest : public OwnDBTest {
         AddOptions("table_factory={id=ProteanTable;" + table + "}", &options));
     return options;
   }
-  static const BlockBasedTableOptions& TableOf(
-      const ColumnFamilyOptions& options) {
-    return *options.table_factory->GetOptions<BlockBasedTableOptions>();
-  }
   // The option of a policy with that text.
   static std::string OptionIn(const std::string& policy,
                               const std::string& name) {
-    const ColumnFamilyOptions options = Parsed("filter_policy=" + policy);
-    return OptionOf(PolicyOf(options), name);
+    return OptionOf(PolicyOf(Parsed("filter_policy=" + policy)), name);
   }
   // Opens the DB, writes a file if that succeeds, and closes it.
   Status Use() {
@@ -98,8 +93,8 @@ TEST_F(OptionsTest, ShortAndLongForms) {
     for (const Options& options : {options_, OptionsOnDisk()}) {
       EXPECT_STREQ("ProteanTable", options.table_factory->Name());
       EXPECT_TRUE(options.table_factory->IsInstanceOf("BlockBasedTable"));
-      EXPECT_TRUE(TableOf(options).cache_index_and_filter_blocks);
-      EXPECT_EQ(2048u, TableOf(options).block_size);
+      EXPECT_TRUE(TableOf(options)->cache_index_and_filter_blocks);
+      EXPECT_EQ(2048u, TableOf(options)->block_size);
       const FilterPolicy* policy = PolicyOf(options);
       EXPECT_STREQ("protean.SuRF", policy->Name());
       EXPECT_EQ(bits, (Keys{OptionOf(policy, "hash_suffix_bits"),
@@ -168,8 +163,7 @@ TEST_F(OptionsTest, PoliciesOfThePrograms) {
     const auto policy = std::make_shared<PolicyOfProgram>(
         in_constructor ? "PolicyInConstructor" : "PolicyAfterwards");
     UsePolicy(in_constructor ? policy : nullptr);
-    options_.table_factory->GetOptions<BlockBasedTableOptions>()
-        ->filter_policy = policy;
+    TableOf(options_)->filter_policy = policy;
     // Writes an OPTIONS file, and reads it back to check it.
     OpenNew();
     WriteFile({"key"});
@@ -201,21 +195,19 @@ TEST_F(OptionsTest, OptionsOfAnOpenDB) {
       db_->SetOptions({{"block_based_table_factory", "{block_size=8192}"}})
           .ok());
   ASSERT_OK(db_->SetOptions({{"table_factory.block_size", "8192"}}));
-  EXPECT_EQ(8192u, TableOf(db_->GetOptions()).block_size);
+  EXPECT_EQ(8192u, TableOf(db_->GetOptions())->block_size);
   EXPECT_STREQ("ProteanTable", db_->GetOptions().table_factory->Name());
 
   // Files written from then on have the new filter; the other files keep
   // theirs.
   WriteFile({"a"});
-  ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy",
-                              "{id=protean.Proteus;filter_budget_bytes=3M}"}}));
+  ChangePolicy("{id=protean.Proteus;filter_budget_bytes=3M}");
   for (const Options& options : {db_->GetOptions(), OptionsOnDisk()}) {
     EXPECT_STREQ("protean.Proteus", PolicyOf(options)->Name());
     EXPECT_EQ("3145728", OptionOf(PolicyOf(options), "filter_budget_bytes"));
   }
   WriteFile({"b"});
-  ASSERT_OK(db_->SetOptions(
-      {{"table_factory.filter_policy", "levels:bloomfilter:10,surf:0:8"}}));
+  ChangePolicy("levels:bloomfilter:10,surf:0:8");
   WriteFile({"c"});
   std::set<std::string> policies;
   for (const auto& [file, properties] : PropertiesOf(db_.get())) {
@@ -272,7 +264,7 @@ TEST_F(OptionsTest, CloneKeepsItsOwnOptions) {
   EXPECT_STREQ("ProteanTable", clone->Name());
   ASSERT_OK(clone->ConfigureFromString(ConfigOptions(), "block_size=1024"));
   EXPECT_EQ(1024u, clone->GetOptions<BlockBasedTableOptions>()->block_size);
-  EXPECT_EQ(2048u, TableOf(options).block_size);
+  EXPECT_EQ(2048u, TableOf(options)->block_size);
 }
 
 // ---- Proteus, 1PBF and 2PBF ----
@@ -364,21 +356,17 @@ TEST_P(ProteusOptionsTest, FilterBudget) {
 
 TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
   ASSERT_OK(WriteStringToFile(Env::Default(), "some key\na\tb\n", file_));
-  struct Case {
-    std::string policy;
-    double bits;
-    Records others;
-  };
-  for (const Case& c :
-       {Case{ShortName() + ":11",
-             11,
-             {{"prefix_filter_type", "kAuto"},
-              {"sample_every", "100"},
-              {"sample_capacity", "20000"},
-              {"level_bits", "kAuto"},
-              {"point_lookups_use_whole_keys", "false"},
-              {"filter_budget_bytes", "0"},
-              {"false_positive_cost_micros", "0"}}},
+  for (const auto& [text, bits, others] :
+       {std::tuple<std::string, double, Records>{
+            ShortName() + ":11",
+            11,
+            {{"prefix_filter_type", "kAuto"},
+             {"sample_every", "100"},
+             {"sample_capacity", "20000"},
+             {"level_bits", "kAuto"},
+             {"point_lookups_use_whole_keys", "false"},
+             {"filter_budget_bytes", "0"},
+             {"false_positive_cost_micros", "0"}}},
         {ShortName() + ":10.123:bloom",
          10.123,
          {{"prefix_filter_type", "kBloom"}}},
@@ -395,14 +383,14 @@ TEST_P(ProteusOptionsTest, OptionsFileRoundTrip) {
          10,
          {{"filter_budget_bytes", "2147483648"},
           {"false_positive_cost_micros", "10000000"}}}}) {
-    SCOPED_TRACE(c.policy);
-    const Options written = UsedAndLoaded(c.policy);
+    SCOPED_TRACE(text);
+    const Options written = UsedAndLoaded(text);
     EXPECT_STREQ("ProteanTable", written.table_factory->Name());
     const FilterPolicy* policy = PolicyOf(written);
     ASSERT_NE(nullptr, policy);
     EXPECT_EQ(Id(), policy->Name());
-    EXPECT_NEAR(c.bits, std::stod(OptionOf(policy, "bits_per_key")), 1e-5);
-    for (const auto& [name, value] : c.others) {
+    EXPECT_NEAR(bits, std::stod(OptionOf(policy, "bits_per_key")), 1e-5);
+    for (const auto& [name, value] : others) {
       EXPECT_EQ(value, OptionOf(policy, name)) << name;
     }
     const ProteanFilterPolicy& loaded = *ProteanPolicyOf(written);

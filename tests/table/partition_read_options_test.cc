@@ -82,10 +82,7 @@ class PartitionReadOptionsTest : public NumberedDBTest {
     ASSERT_OK(options_.statistics->Reset());
     get_perf_context()->Reset();
   }
-  Cache& block_cache() {
-    return *options_.table_factory->GetOptions<BlockBasedTableOptions>()
-                ->block_cache;
-  }
+  Cache& block_cache() { return *TableOf(options_)->block_cache; }
   static std::string ValueOf(uint64_t i) {
     return "value " + std::to_string(i);
   }
@@ -379,9 +376,7 @@ TEST_F(PartitionReadOptionsTest, OnlyTheBlockCache) {
     }
 
     // Gets of absent keys bring the parts, and hardly any data.
-    for (uint64_t i = 1; i < kKeys; i += 10) {
-      ASSERT_FALSE(Has(Gap(i, 500)));
-    }
+    for (uint64_t i = 1; i < kKeys; i += 10) ASSERT_FALSE(Has(Gap(i, 500)));
     EXPECT_GT(parts_read, 20u);
     parts_read = 0;
     const Ends parts = ReadAll(cached);
@@ -411,8 +406,8 @@ TEST_F(PartitionReadOptionsTest, PartsAreReadAheadUnlessTheyAreMapped) {
     options_.allow_mmap_reads = mapped;
     ASSERT_NO_FATAL_FAILURE(Make(kProteanTables[1], "block_cache=8M;"));
     Close();
-    options_.table_factory->GetOptions<BlockBasedTableOptions>()
-        ->metadata_cache_options.partition_pinning = PinningTier::kAll;
+    TableOf(options_)->metadata_cache_options.partition_pinning =
+        PinningTier::kAll;
     // Reads of a footer, an index or a directory are smaller than the parts.
     constexpr size_t kOthers = 8192;
     size_t read_ahead = 0;

@@ -416,8 +416,7 @@ TEST_F(OnePartTest, TheOthersFilter) {
       file_system_->FailReadsOf(FilePath(), part_, fault);
       ASSERT_EQ(0u, FailedLoads());
       const Unfiltered faulty = AskForNothing();
-      const uint64_t failed = FailedLoads();
-      EXPECT_GE(failed, faulty.asked_of_part);
+      EXPECT_GE(FailedLoads(), faulty.asked_of_part);
       EXPECT_EQ(healthy.read, faulty.read);
       EXPECT_EQ(faulty.asked_of_part, faulty.read_for_part);
       ASSERT_NO_FATAL_FAILURE(ExpectRightAndSaid("a part of its filter"));

@@ -86,15 +86,13 @@ TEST_F(ReadsTest, SeeksThatFindKeysAreCounted) {
 // sends a filtered seek on to the next file, which must not be read either.
 TEST_F(ReadsTest, EmptyRangeAcrossFiles) {
   Open();
-  struct File {
-    const char *key, *begin, *end;
-  };
-  for (const File& file : {File{"a", "b", "f"}, File{"z", "g", "k"}}) {
+  for (const auto& [key, begin, end] :
+       {std::tuple{"a", "b", "f"}, {"z", "g", "k"}}) {
     const std::string name = path_ + "/ingested";
     SstFileWriter writer(EnvOptions(), options_);
     ASSERT_OK(writer.Open(name));
-    ASSERT_OK(writer.Put(file.key, "value"));
-    ASSERT_OK(writer.DeleteRange(file.begin, file.end));
+    ASSERT_OK(writer.Put(key, "value"));
+    ASSERT_OK(writer.DeleteRange(begin, end));
     ASSERT_OK(writer.Finish());
     IngestExternalFileOptions move;
     move.move_files = true;

@@ -146,8 +146,7 @@ TEST_F(RefreshTest, OptimizeFiltersForHits) {
   FillForWideAndAskClose();
   ASSERT_OK(Refresh());
   EXPECT_EQ(NumFiles(), Count(Outcome::kUnfiltered));
-  ASSERT_OK(
-      db_->SetOptions({{"table_factory.filter_policy", "bloomfilter:10"}}));
+  ChangePolicy("bloomfilter:10");
   ASSERT_OK(Refresh());
   EXPECT_EQ(NumFiles(), Count(Outcome::kUnfiltered));
 }
@@ -374,8 +373,7 @@ TEST_F(RefreshTest, InstancesThatOnlyRead) {
     EXPECT_TRUE(Refresh().IsNotSupported());
     EXPECT_TRUE(result_.files.empty());
     db_.reset();
-    const std::string secondary = path_ + "_secondary";
-    ASSERT_OK(OpenSecondary(&db_, options_, path_, secondary));
+    ASSERT_OK(OpenSecondary(&db_, options_, path_, path_ + "_secondary"));
     EXPECT_TRUE(Refresh().IsNotSupported());
     Open();
   }

@@ -7,13 +7,10 @@
 #include "filter_policy/open_db/open_families.h"
 #include "filter_policy/samples/query_file.h"
 #include "filter_policy/surf/surf_policy.h"
-#include "plugin/filter_properties.h"
 #include "rocksdb/slice_transform.h"
 #include "tests/protean_db.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
-
-using Queries = std::vector<SampleQuery>;
 
 class SampledSurf : public SurfFilterPolicy {
  public:
@@ -115,7 +112,6 @@ class SamplingTest : public NumberedDBTest {
     for (const SampleQuery& query : queries) lines.push_back(QueryLine(query));
     return lines;
   }
-  static SampleQuery Point(const std::string& key) { return {key, key, true}; }
 
   Env* const env_ = Env::Default();
   const std::string file_ = path_ + "_samples";
@@ -548,10 +544,8 @@ TEST_F(SamplingTest, SavedAtCloseAndRestored) {
 TEST_F(SamplingTest, ChangedPolicies) {
   Fill(1, file_);
   EXPECT_FALSE(Has(Gap(1)));
-  ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy",
-                              "{id=protean.Proteus;sample_every=1;"
-                              "samples_file=" +
-                                  file_ + "}"}}));
+  ChangePolicy("{id=protean.Proteus;sample_every=1;samples_file=" + file_ +
+               "}");
   Put(BigEndian(1));
   Put(BigEndian(9));
   Flush();
@@ -629,8 +623,7 @@ TEST_F(SamplingTest, SamplesAreInTheEnvOfTheDB) {
   // A handful of keys is not worth a look at samples.
   for (int i = 0; i < 20; i++) Put("a" + std::to_string(i));
   WriteFile({"d"});
-  std::map<std::string, FilterProperties> files;
-  ASSERT_OK(GetFilterProperties(db_.get(), db_->DefaultColumnFamily(), &files));
+  const auto files = FilterPropertiesOf(db_.get());
   ASSERT_EQ(1u, files.size());
   EXPECT_EQ(1u, files.begin()->second.samples);
   Close();

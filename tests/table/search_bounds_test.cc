@@ -267,9 +267,7 @@ TEST_F(SearchBoundsTest, ManyFilesAreReadInVain) {
 TEST_F(SearchBoundsTest, FilesAboveAreNotAllLookedAt) {
   OpenWith("surf:0:8");
   const std::string prefix(100, 'p');
-  for (int i = 0; i < 4000; i++) {
-    Put(prefix + std::to_string(1000000 + 10 * i));
-  }
+  for (int i = 0; i < 4000; i++) Put(prefix + std::to_string(1000000 + 10 * i));
   FlushTo(2);
   ASSERT_GT(NumFiles(), 50u);
   const FilterSeeks before = Closed();

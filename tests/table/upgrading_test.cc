@@ -253,9 +253,6 @@ class ReplaceFiltersTest : public RefreshTest {
   static RefreshOptions Parallel(uint32_t rewrites) {
     return With("max_parallel_rewrites=" + std::to_string(rewrites));
   }
-  void ChangePolicy(const std::string& policy) {
-    ASSERT_OK(db_->SetOptions({{"table_factory.filter_policy", policy}}));
-  }
   void FillAndChangePolicy(const std::string& policy = "bloomfilter:10") {
     Fill();
     ChangePolicy(policy);

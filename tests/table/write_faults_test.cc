@@ -294,8 +294,7 @@ TEST_F(WriteFaultsTest, SavedSamples) {
       over = failed == 0;
       EXPECT_EQ(over, s.ok());
       file_system_->HealMutations();
-      const std::string after = contents_of_file();
-      EXPECT_EQ(!over, before == after);
+      EXPECT_EQ(!over, before == contents_of_file());
       // Unless the disk does not even allow to delete the temporary file.
       if (!over && !trouble.stays) ExpectNothingLeft();
       // The samples are saved once more when the DB is closed.
@@ -384,8 +383,7 @@ class ScarcityTest : public AskedDBTest {
                 bool charged = false) {
     const bool is_stock = Slice(table).starts_with(kStock);
     SetTable(table, is_stock ? "BlockBasedTable" : "ProteanTable");
-    auto* const table_options =
-        options_.table_factory->GetOptions<BlockBasedTableOptions>();
+    auto* const table_options = TableOf(options_);
     table_options->block_cache = NewLRUCache(capacity, /*num_shard_bits=*/0,
                                              /*strict_capacity_limit=*/true);
     if (charged) {

@@ -56,8 +56,7 @@ class AdviseTest : public OwnDBTest {
   // With all blocks in the cache, open seeks do not always ask the filters. And
   // what is promised is what queries cost that do not repeat.
   void UseSmallCaches() {
-    options_.table_factory->GetOptions<BlockBasedTableOptions>()->block_cache =
-        NewLRUCache(1 << 16, /*num_shard_bits=*/0);
+    TableOf(options_)->block_cache = NewLRUCache(1 << 16, /*num_shard_bits=*/0);
     // RocksDB's own table has no such option.
     options_.table_factory
         ->ConfigureOption(ConfigOptions(), "miss_cache_size", "0")
@@ -430,8 +429,7 @@ TEST_F(AdviseTest, OwnSamples) {
       ProteanTableText("{id=protean.Proteus;bits_per_key=10;sample_every=1;"
                        "samples_file=" +
                        seeds_ + "}"));
-  const Keys keys = RandomNumbers(6, 10000);
-  OpenWith(keys);
+  OpenWith(RandomNumbers(6, 10000));
   BlocksPerRead(1, 1000, [&](Random64* r) {
     const uint64_t lo = r->Next();
     Seek(BigEndian(lo), BigEndian(lo + (uint64_t{1} << 40)));

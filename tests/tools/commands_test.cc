@@ -9,7 +9,6 @@
 #include <sstream>
 
 #include "filter_policy/samples/query_file.h"
-#include "plugin/filter_properties.h"
 #include "rocksdb/file_system.h"
 #include "table/seek/seek_decision.h"
 #include "tests/tools/tool_db.h"
@@ -127,10 +126,10 @@ TEST_F(ApplyTest, SeedsAreInCopies) {
     ASSERT_OK(db_->Put(WriteOptions(), KeyOf(i), "another value"));
   }
   ASSERT_OK(db_->Flush(FlushOptions()));
-  std::map<std::string, FilterProperties> files;
-  ASSERT_OK(GetFilterProperties(db_.get(), handles_[0], &files));
   uint64_t samples = 0;
-  for (const auto& [name, properties] : files) samples += properties.samples;
+  for (const auto& [name, file] : FilterPropertiesOf(db_.get(), handles_[0])) {
+    samples += file.samples;
+  }
   EXPECT_GT(samples, 0u);
   Close();
   EXPECT_EQ(kFine, RunTool({"rollback", "--db=" + path_}).code);

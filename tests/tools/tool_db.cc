@@ -11,13 +11,13 @@
 #include <sstream>
 
 #include "file/filename.h"
+#include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
 std::vector<Json> ToolRun::Rows() const {
   std::vector<Json> rows;
-  std::istringstream lines(out);
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : StringSplit(out, '\n')) {
     rows.push_back(Json::parse(line));
   }
   return rows;
@@ -74,17 +74,9 @@ ToolRun RunToolOnTerminal(const Keys& arguments) {
   return run;
 }
 
-// Syncing is not what is tested.
-static std::string NewFolder() {
-  PutOwnFolderInMemory();
-  return test::PerThreadDBPath("tool_db");
-}
-
-ToolDBTest::ToolDBTest() : path_(NewFolder()) {
-  options_.create_if_missing = true;
+ToolDBTest::ToolDBTest() {
+  options_ = NewDBOptions();
   options_.create_missing_column_families = true;
-  // See NewDBOptions.
-  options_.allow_fallocate = false;
   AddFamily(kDefaultColumnFamilyName,
             ProteanTableText("{id=protean.Proteus;samples_file=" + path_ +
                              ".samples}"));

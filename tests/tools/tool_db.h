@@ -109,7 +109,7 @@ class ToolDBTest : public testing::Test {
   // Checks that all keys of a column family can be read.
   void ExpectAllKeys(size_t family);
 
-  const std::string path_;
+  const std::string path_ = PathInMemory("tool_db");
   std::shared_ptr<Env> env_;  // of a DB that is encrypted
   DBOptions options_;
   std::vector<ColumnFamilyDescriptor> families_;

@@ -27,13 +27,13 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
-#include <sstream>
 
 #include "filter_policy/samples/query_file.h"
 #include "plugin/refresh_filters.h"
 #include "tests/sst_damage.h"
 #include "tests/tools/tool_db.h"
 #include "tools/opened_db.h"
+#include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -149,11 +149,8 @@ void SortOptions(std::string* text) {
     const size_t end = text->find('}', at);
     at = std::min(text->find(';', at), end);
     if (end == std::string::npos) return;
-    std::istringstream in(text->substr(at + 1, end - at - 1));
-    std::set<std::string> options;
-    for (std::string option; std::getline(in, option, ';');) {
-      options.insert(option);
-    }
+    Words options = StringSplit(text->substr(at + 1, end - at - 1), ';');
+    SortUnique(&options);
     std::string sorted;
     for (const std::string& option : options) sorted += ";" + option;
     text->replace(at, end - at, sorted);
@@ -202,9 +199,8 @@ class TranscriptTest : public ToolDBTest,
 };
 
 std::string TranscriptTest::Run(const std::string& text) {
-  std::istringstream lines(text);
   std::string result;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : StringSplit(text, '\n')) {
     if (line.compare(0, 2, "  ") == 0) continue;
     result += line + "\n";
     std::string answer;
@@ -212,9 +208,8 @@ std::string TranscriptTest::Run(const std::string& text) {
     if (line.compare(0, 2, "- ") == 0) {
       Direct(Split(Expand(line.substr(2))), &answer);
     }
-    std::istringstream answers(answer);
-    while (std::getline(answers, line)) {
-      if (!line.empty()) result += "  " + line + "\n";
+    for (const std::string& answered : StringSplit(answer, '\n')) {
+      if (!answered.empty()) result += "  " + answered + "\n";
     }
   }
   return result;
@@ -309,8 +304,7 @@ void TranscriptTest::Direct(const Words& words, std::string* answer) {
   } else if (verb == "same") {  // FILE FILE
     EXPECT_EQ(ContentsOf(words.at(1)), ContentsOf(words.at(2)));
   } else if (verb == "fits") {  // WIDTH of the last output
-    std::istringstream lines(last_out_);
-    for (std::string line; std::getline(lines, line);) {
+    for (const std::string& line : StringSplit(last_out_, '\n')) {
       EXPECT_LE(line.size(), std::stoul(words.at(1))) << line;
     }
   } else if (verb == "read_all_keys") {  // FAMILY
@@ -334,8 +328,7 @@ void TranscriptTest::Direct(const Words& words, std::string* answer) {
     }
     last_options_ = options;
   } else if (verb == "options_with") {  // WORDS: lines of the OPTIONS file
-    std::istringstream lines(OptionsOnDisk());
-    for (std::string line; std::getline(lines, line);) {
+    for (const std::string& line : StringSplit(OptionsOnDisk(), '\n')) {
       if (line.find(words.at(1)) != std::string::npos) {
         *answer += Normal(line) + "\n";
       }
@@ -352,13 +345,10 @@ std::string TranscriptTest::Ask(const std::string& line) {
       bar == std::string::npos ? Words() : Split(line.substr(bar + 3));
   static const std::regex kSeveral("\\{([^{}]*,[^{}]*)\\}");
   std::smatch match;
-  if (!std::regex_search(asked, match, kSeveral)) {
-    return AskOnce(asked, filter);
-  }
+  if (!std::regex_search(asked, match, kSeveral)) return AskOnce(asked, filter);
   // Answers that are the same but for the word are shown once, with * for it.
   std::vector<std::pair<std::string, std::string>> answers;
-  std::istringstream words(match[1]);
-  for (std::string word; std::getline(words, word, ',');) {
+  for (const std::string& word : StringSplit(match[1], ',')) {
     std::string answer =
         AskOnce(match.prefix().str() + word + match.suffix().str(), filter);
     for (const char* after : {" ", ":", "="}) {
@@ -392,9 +382,8 @@ std::string TranscriptTest::AskOnce(const std::string& line,
   const bool grep = !filter.empty() && filter[0] == "grep";
   std::string answer;
   const auto add = [&](const std::string& mark, const std::string& text) {
-    std::istringstream lines(text);
-    for (std::string out; std::getline(lines, out);) {
-      out = Normal(out);
+    for (const std::string& raw : StringSplit(text, '\n')) {
+      const std::string out = Normal(raw);
       if (!grep || out.find(filter.at(1)) != std::string::npos) {
         answer += out.empty() ? "" : mark + out + "\n";
       }

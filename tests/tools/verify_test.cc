@@ -367,8 +367,7 @@ TEST_F(VerifyTest, Timestamps) {
   ASSERT_OK(writer.Finish());
   ASSERT_OK(db_->Flush(FlushOptions(), handles_.back()));
   Close();
-  const ToolRun run = Verify().ExpectFine();
-  EXPECT_EQ(kKeys, run.Rows()[0]["keys"]);
+  EXPECT_EQ(kKeys, Verify().ExpectFine().Rows()[0]["keys"]);
   VerifyFile(Files("stripped")[0], kFine);
   EXPECT_EQ(kKeys, VerifyFile(path, kFine)["keys"]);
 }

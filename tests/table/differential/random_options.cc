@@ -45,8 +45,7 @@ RunPlan::RunPlan(Dice* dice, const std::string& dir, bool is_control, bool live)
   num_operations =
       dice->OneIn(8) ? 400 : 60 + static_cast<int>(dice->Below(120));
 
-  db_options.create_if_missing = true;
-  db_options.allow_fallocate = false;  // for speed in memory
+  db_options = NewDBOptions();
   db_options.create_missing_column_families = true;
   db_options.stats_dump_period_sec = 0;
   db_options.stats_persist_period_sec = 0;
@@ -100,9 +99,7 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
   }
   family->shortest_key = static_cast<size_t>(dice->Of({0, 0, 4, 8}));
   // RocksDB asserts that a key is longer than its timestamp.
-  if (family->timestamps && family->shortest_key == 0) {
-    family->shortest_key = 1;
-  }
+  if (family->timestamps && family->shortest_key == 0) family->shortest_key = 1;
   family->pool = KeyPool(dice, options.comparator,
                          dice->OneIn(8) ? 12 : 40 + dice->Below(260),
                          family->shortest_key);
@@ -112,9 +109,7 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
   family->single_delete.resize(keys);
   family->is_put.resize(keys);
   if (!range_deletes && !family->timestamps && dice->OneIn(2)) {
-    for (size_t i = 1; i < keys; i++) {
-      family->single_delete[i] = dice->OneIn(4);
-    }
+    for (size_t i = 1; i < keys; i++) family->single_delete[i] = dice->OneIn(4);
   }
 
   // Not "max": stock iterators return its results from freed memory.
@@ -128,9 +123,7 @@ void RunPlan::DrawFamily(Dice* dice, FamilyPlan* family) {
   // over range tombstones, or at keys with many versions.
   family->multi_scans =
       kHasMultiScan && !range_deletes && !family->timestamps && dice->OneIn(2);
-  if (family->multi_scans) {
-    options.max_sequential_skip_in_iterations = 1 << 30;
-  }
+  if (family->multi_scans) options.max_sequential_skip_in_iterations = 1 << 30;
   options.max_successive_merges = dice->OneIn(6) ? 2 : 0;
   // Else RocksDB merges only what it finds in the block cache.
   options.strict_max_successive_merges = true;

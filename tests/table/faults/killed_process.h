@@ -18,12 +18,12 @@
 #include <fstream>
 #include <functional>
 #include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "rocksdb/rocksdb_namespace.h"
 #include "util/random.h"
+#include "util/string_util.h"
 
 namespace ROCKSDB_NAMESPACE::protean {
 
@@ -122,14 +122,12 @@ class PowerFailure {
   }
 
   void Replay(const std::string& line) {
-    std::istringstream fields(line);
-    std::string what;
-    std::string path;
-    std::string more;  // bytes, or the old name
-    std::string replaced;
-    for (std::string* field : {&what, &path, &more, &replaced}) {
-      std::getline(fields, *field, '\t');
-    }
+    std::vector<std::string> fields = StringSplit(line, '\t');
+    fields.resize(4);
+    const std::string& what = fields[0];
+    const std::string& path = fields[1];
+    const std::string& more = fields[2];  // bytes, or the old name
+    const std::string& replaced = fields[3];
     if (what == "C") {
       files_[path] = 0;
       unsynced_.push_back({path, "", ""});

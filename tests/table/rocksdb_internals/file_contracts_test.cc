@@ -265,9 +265,7 @@ TEST_F(ContractTest, KeysAndPrefixes) {
       BlockBasedTableOptions table;
       table.whole_key_filtering = whole_keys;
       UsePolicy(std::make_shared<RecordingPolicy>(), table);
-      if (prefixes) {
-        options_.prefix_extractor.reset(NewFixedPrefixTransform(1));
-      }
+      if (prefixes) options_.prefix_extractor.reset(NewFixedPrefixTransform(1));
       Open();
       AddFile(db_.get(), 0, {"a1", "a2", "b1"});
       EXPECT_EQ(!prefixes ? (Keys{"add a1", "add a2", "add b1"})
