@@ -165,11 +165,13 @@ struct SeekBounds {
                  bool stops) {
     if (!extractor.InDomain(target)) return;
     const Slice prefix = extractor.Transform(target);
-    if (!target.starts_with(prefix) || !FirstAfterPrefix(prefix, &prefix_end)) {
+    if (prefix_end == nullptr) prefix_end = std::make_unique<PrefixEnd>();
+    if (!target.starts_with(prefix) ||
+        !FirstAfterPrefix(prefix, &prefix_end->key)) {
       return;
     }
-    prefix_end_slice = prefix_end;
-    upper = &prefix_end_slice;
+    prefix_end->slice = prefix_end->key;
+    upper = &prefix_end->slice;
     stops_at_upper = stops;
     may_pass_upper = !stops;
   }
@@ -190,8 +192,11 @@ struct SeekBounds {
   bool stops_at_lower = false;                 // unless the seek may go below
   bool may_pass_upper = false;                 // the end of a prefix
   std::shared_ptr<const ThreadBounds> thread;  // keeps its keys
-  std::string prefix_end;
-  Slice prefix_end_slice;
+  struct PrefixEnd {
+    std::string key;
+    Slice slice;  // of the key
+  };
+  std::unique_ptr<PrefixEnd> prefix_end;  // if there was a prefix seek
 };
 
 }  // namespace ROCKSDB_NAMESPACE::protean
