@@ -344,8 +344,8 @@ def section_arf(bench):
                 line("seconds to build and train", 118 + 117, 1.2, lambda row: row["build_ns_per_key"] * num / 1e9),
                 line("peak memory of building, MB", 26_000, 20, lambda row: row["build_mib"] * 1.048576)]),
             f"ARF here is not its authors' ([arf.h](../../db_bench_ext/arf.h)): it finds nodes by rank, where theirs scans each level, "
-            "and it never holds the full tree of the keys, which the paper's is built from in 118 seconds, 98 times SuRF's, before it is "
-            f"trained in 117. It is trained with {queries // 5:,} further queries that find nothing, a fifth as many as are measured, and "
+            "and it never holds the full tree of the keys. The paper's is built from that tree in 118 seconds, 98 times SuRF's, and "
+            f"then trained in 117. Ours is trained with {queries // 5:,} further queries that find nothing, a fifth as many as are measured, and "
             "what memory they leave goes to nodes that none of them uses. The paper trains its ARF with 2 of the 10 million queries, "
             "whatever they find."]
 
