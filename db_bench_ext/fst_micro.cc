@@ -89,7 +89,7 @@ class Part {
       : name_(std::move(name)),
         questions_(std::make_shared<Questions>(std::move(questions))) {}
 
-  // What `ask` refers to must outlive the benchmarks.
+  // Objects to which `ask` refers must outlive the benchmarks.
   template <typename Ask>
   void Add(const std::string& alternative, const Ask& ask) {
     std::vector<uint64_t> answers;

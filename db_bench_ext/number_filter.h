@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-//  What the baselines for keys of 8 bytes have in common, which learn from
-//  sample queries and are for benchmarks only: keys and ranges as numbers, and
-//  a policy NAME:BITS_PER_KEY.
+//  The common parts of baselines for keys of 8 bytes that learn from sample
+//  queries: keys and ranges as numbers, and a policy NAME:BITS_PER_KEY. For
+//  benchmarks only.
 
 #pragma once
 

@@ -46,10 +46,11 @@ class AskedFilter {
                         const SliceTransform* extractor = nullptr);
 
   bool MayMatch(const SampleQuery& query) const;
-  // What makes the prefixes for which seeks may ask; nullptr if there are none.
+  // The extractor of the prefixes that the filter has, for which seeks may ask;
+  // nullptr if it has none.
   const SliceTransform* prefixes() const { return prefixes_; }
-  // What RocksDB's table hears of a seek to `lo` with the upper bound `hi` and
-  // auto_prefix_mode. Nothing if it does not ask: the filter has no prefixes,
+  // The filter's answer to a seek with auto_prefix_mode to `lo`, below `hi`.
+  // Nothing if RocksDB's table does not ask for it: the filter has no prefixes,
   // or the range does not lie within one.
   std::optional<bool> PrefixMayMatch(const Slice& lo, const Slice& hi) const;
   // The filter if it can be asked for ranges, else nullptr.

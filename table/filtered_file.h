@@ -5,9 +5,10 @@
 
 #pragma once
 
+#include <strings.h>
+
 #include <algorithm>
 #include <atomic>
-#include <cctype>
 #include <cstdlib>
 #include <initializer_list>
 #include <memory>
@@ -34,18 +35,19 @@ struct FilterSwitch {
   // on, true or yes changes nothing.
   static constexpr char kVariable[] = "PROTEAN_RANGE_FILTERS";
   enum class Variable { kOn, kOff, kUnknown };
-  // What it says. Looks once.
+  // The meaning of the variable's value, which is read once.
   static Variable OfProcess() {
     static const Variable variable = [] {
       const char* const value = getenv(kVariable);
-      std::string text = value == nullptr ? "" : value;
-      for (char& c : text) c = static_cast<char>(tolower(c));
-      const auto is_any_of = [&](std::initializer_list<const char*> values) {
-        return std::find(values.begin(), values.end(), text) != values.end();
+      const auto is_any_of = [value](std::initializer_list<const char*> words) {
+        return std::any_of(words.begin(), words.end(), [&](const char* word) {
+          return strcasecmp(value, word) == 0;
+        });
       };
-      return is_any_of({"0", "off", "false", "no"})      ? Variable::kOff
-             : is_any_of({"", "1", "on", "true", "yes"}) ? Variable::kOn
-                                                         : Variable::kUnknown;
+      return value == nullptr || is_any_of({"", "1", "on", "true", "yes"})
+                 ? Variable::kOn
+             : is_any_of({"0", "off", "false", "no"}) ? Variable::kOff
+                                                      : Variable::kUnknown;
     }();
     return variable;
   }

@@ -54,11 +54,11 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
         markers_allowed_(AllowsMarkers(*file, inner_)),
         // DBIter expects no total order. Otherwise it may seek a key of another
         // prefix at a turn. Tailing iterators forget files that turn invalid.
-        seeks_prefixes_(arguments.caller == TableReaderCaller::kUserIterator &&
-                        file->is_bytewise() && inner_.SeeksPrefixes() &&
-                        !read_options.total_order_seek &&
-                        !read_options.auto_prefix_mode &&
-                        !read_options.tailing),
+        seeks_prefixes_(
+            arguments.caller == TableReaderCaller::kUserIterator &&
+            file->is_bytewise() && inner_.prefix_extractor() != nullptr &&
+            !read_options.total_order_seek && !read_options.auto_prefix_mode &&
+            !read_options.tailing),
         // With pin_data, RocksDB keeps the files that it has left; with a
         // table_filter, some files are not in the search (seek_decision.h).
         skips_allowed_(markers_allowed_ && !read_options.pin_data &&
@@ -419,9 +419,10 @@ class ProteanTableIterator final : public InternalIterator, private OpenRun {
                         read_options().prefix_same_as_start);
     }
   }
-  // Whether a seek forward, which has read the file, has found a key.
+  // Returns true if the iterator is at a key or marker within its bounds, after
+  // a seek forward.
   bool HasFound() const {
-    return Valid() && (!bounds_.may_pass_upper ||
+    return Valid() && (!bounds_.EndsWithPrefix() ||
                        file_->UserKey(key()).compare(*bounds_.upper) < 0);
   }
 

@@ -9,9 +9,8 @@
 #include <numeric>
 #include <set>
 
-#include "filter_policy/range_filter.h"
 #include "filter_policy/samples/query_file.h"
-#include "rocksdb/slice_transform.h"
+#include "table/seek/thread_bounds.h"
 #include "tools/command.h"
 #include "tools/filter_replay.h"
 #include "util/string_util.h"
@@ -339,12 +338,9 @@ class Advise : public Command {
     }
     for (ReadQuery& read : reads_) {
       std::string end;
-      if (!IsForwardSeek(read) || !extractor->InDomain(read.target) ||
-          !FirstAfterPrefix(extractor->Transform(read.target), &end) ||
-          end <= read.target) {
-        continue;
-      }
-      if (read.kind == ReadKind::kOpenSeek || end < read.bound) {
+      if (IsForwardSeek(read) &&
+          FirstAfterPrefixOf(read.target, *extractor, &end) &&
+          (read.kind == ReadKind::kOpenSeek || end < read.bound)) {
         read = {ReadKind::kClosedSeek, read.target, end};
       }
     }

@@ -89,8 +89,9 @@ inline Slice WithoutZeros(const Slice& key) {
   while (size > 0 && key[size - 1] == '\0') size--;
   return Slice(key.data(), size);
 }
-// The size of the longer bound of a range. Zeros at its end, which many a bound
-// right behind a key has, would only multiply the prefixes to be tested.
+// The size of the longer bound of a range, without zeros at its end: a bound
+// right behind a key often ends with one, and each multiplies by 256 the
+// prefixes that a query tests.
 inline size_t LongestWithoutZeros(const Slice& lo, const Slice& hi) {
   return std::max(WithoutZeros(lo).size(), WithoutZeros(hi).size());
 }

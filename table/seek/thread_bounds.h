@@ -130,6 +130,16 @@ class RoundBounds {
 
 // ---- Seek bounds ----
 
+// Stores where the keys end that have the prefix of `key`. Returns false if the
+// key has no prefix, or all keys from there on have it.
+inline bool FirstAfterPrefixOf(const Slice& key,
+                               const SliceTransform& extractor,
+                               std::string* end) {
+  if (!extractor.InDomain(key)) return false;
+  const Slice prefix = extractor.Transform(key);
+  return key.starts_with(prefix) && FirstAfterPrefix(prefix, end);
+}
+
 // The bounds of an iterator's latest seek. RocksDB's iterators enforce those of
 // ReadOptions. They do not know the bounds of the thread, so the table iterator
 // has to stop at these itself.
@@ -141,7 +151,6 @@ struct SeekBounds {
     lower = read_options.iterate_lower_bound;
     stops_at_upper = false;
     stops_at_lower = false;
-    may_pass_upper = false;
   }
   // Adds the bounds of the thread, or none if that is nullptr, where Take found
   // none.
@@ -163,17 +172,15 @@ struct SeekBounds {
   // RocksDB's iterator hides the keys of other prefixes.
   void AddPrefix(const Slice& target, const SliceTransform& extractor,
                  bool stops) {
-    if (!extractor.InDomain(target)) return;
-    const Slice prefix = extractor.Transform(target);
     if (prefix_end == nullptr) prefix_end = std::make_unique<PrefixEnd>();
-    if (!target.starts_with(prefix) ||
-        !FirstAfterPrefix(prefix, &prefix_end->key)) {
-      return;
-    }
+    if (!FirstAfterPrefixOf(target, extractor, &prefix_end->key)) return;
     prefix_end->slice = prefix_end->key;
     upper = &prefix_end->slice;
     stops_at_upper = stops;
-    may_pass_upper = !stops;
+  }
+  // Returns true if the upper bound is from AddPrefix.
+  bool EndsWithPrefix() const {
+    return prefix_end != nullptr && upper == &prefix_end->slice;
   }
 
   SeekKind ForwardKind() const {
@@ -186,11 +193,10 @@ struct SeekBounds {
   // User keys, or nullptr for no bound. The upper bound is exclusive.
   const Slice* upper = nullptr;
   const Slice* lower = nullptr;
-  // Whether the table iterator itself must stop at the bound, which RocksDB
-  // does not know.
+  // True for a bound that RocksDB does not know, so that the table iterator
+  // itself must stop there.
   bool stops_at_upper = false;
   bool stops_at_lower = false;                 // unless the seek may go below
-  bool may_pass_upper = false;                 // the end of a prefix
   std::shared_ptr<const ThreadBounds> thread;  // keeps its keys
   struct PrefixEnd {
     std::string key;

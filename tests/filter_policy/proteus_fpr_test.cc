@@ -188,7 +188,7 @@ TEST(UntaughtTest, ThreeSamples) {
 }
 
 TEST(UntaughtTest, NoWorseThanBloomOnPoints) {
-  // With so many bytes before each key.
+  // `before` is the number of bytes in front of each key.
   for (const auto& [type, before] :
        {std::pair<KeyType, size_t>{KeyType::kU64, 0},
         {KeyType::kText, 0},

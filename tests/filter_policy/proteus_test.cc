@@ -610,7 +610,7 @@ TEST(ProteusTrapsTest, WideRangesAreAnsweredSoon) {
   }
 }
 
-// A range that ends right behind a key asks no more than one that ends with it.
+// A range to the string right behind a key has the answer of one to the key.
 TEST(ProteusTrapsTest, ZerosBehindBoundsChangeNothing) {
   Random rnd(9);
   const auto draw = [&](size_t) {
